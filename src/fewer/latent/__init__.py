@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from fewer.latent.lattices._hidden_ising import HiddenIsing
     from fewer.latent.mixtures._mixture_discriminant import MixtureDiscriminantAnalysis
     from fewer.latent.mixtures._shared_mixture import AspectModelWithCovariates, SharedMixtureDiscriminant
+    from fewer.latent.traits._latent_trait import LatentTrait
     from fewer.latent.variational._nonlinear_factor_analysis import NonlinearFactorAnalysis
     from fewer.latent.variational._riemannian_cg import (
         BlockDiagonalMetric,
@@ -49,6 +50,7 @@ if TYPE_CHECKING:  # classes of results: documented, but not in __all__
     from fewer.latent.classes._latent_class import ClassDraws as ClassDraws
     from fewer.latent.classes._latent_profile import ProfileTable as ProfileTable
     from fewer.latent.factors._loadings import LoadingsTable as LoadingsTable
+    from fewer.latent.traits._item_table import ItemTable as ItemTable
     from fewer.latent.variational._riemannian_cg import Minimum as Minimum
 
 __all__ = [
@@ -67,6 +69,7 @@ __all__ = [
     "IQGMEClassifier",
     "LatentClass",
     "LatentProfile",
+    "LatentTrait",
     "MixtureDiscriminantAnalysis",
     "NonlinearFactorAnalysis",
     "SharedMixtureDiscriminant",
