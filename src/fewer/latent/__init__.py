@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from fewer.latent.counts._discrete_components import DiscreteComponentAnalysis
     from fewer.latent.experts._iqgme_classifier import IQGMEClassifier
     from fewer.latent.factors._factor_analysis import FactorAnalysis
+    from fewer.latent.factors._mixture_of_factor_analyzers import MixtureOfFactorAnalyzers
     from fewer.latent.lattices._hidden_ising import HiddenIsing
     from fewer.latent.mixtures._mixture_discriminant import MixtureDiscriminantAnalysis
     from fewer.latent.mixtures._shared_mixture import AspectModelWithCovariates, SharedMixtureDiscriminant
@@ -71,6 +72,7 @@ __all__ = [
     "LatentProfile",
     "LatentTrait",
     "MixtureDiscriminantAnalysis",
+    "MixtureOfFactorAnalyzers",
     "NonlinearFactorAnalysis",
     "SharedMixtureDiscriminant",
     "TridiagonalMetric",
