@@ -83,6 +83,7 @@ class FittedCell(NamedTuple):
     model: Any
     X_test: Any
     names: list[str]
+    X_train: Any
     size: int
 
 
@@ -108,7 +109,8 @@ def fitted_cell(bench: Bench, repeat: int, fold: int, cell: Cell) -> FittedCell:
         elif candidate.reducer is not None and size < rows.n_units:
             selector, _ = bench.fitted_selector(piece, rows)
             rows = rows.keep(rows.path(selector).columns(size))
-        return FittedCell(fit_weighted(learner, rows.X_train, y, weights), rows.X_test, rows.names, size)
+        model = fit_weighted(learner, rows.X_train, y, weights)
+        return FittedCell(model, rows.X_test, rows.names, rows.X_train, size)
 
 
 def do_predictions(work: PredictionWork, bench: Bench) -> dict[str, Any]:
