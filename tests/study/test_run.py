@@ -8,7 +8,9 @@ import pytest
 
 from fewer.engine import Engine, Failure, Outcome
 from fewer.io import Dataset
-from fewer.study import Journal, StudyError, findings_of, make_plan, run_plan, study_data
+from fewer.study import Journal, StudyError, findings_of, held_out_predictions, make_plan, run_plan, study_data
+from fewer.study import _scores as scores_module
+from fewer.study import _work as work_module
 from fewer.study._reference import do_null, randomised, randomised_with_folds
 from fewer.study._run import StudyInterruptedError
 from fewer.study._work import Bench, FoldWork, NullWork, do_fold
@@ -224,3 +226,22 @@ def test_a_rare_class_that_is_shuffled_to_the_end_of_time_is_drawn_again():
         assert sorted(y) == sorted(timed.dataset.y)
         assert all(set(y[fold.train]) == {"a", "b"} for fold in folds)
         assert np.isfinite(do_null(NullWork("labels", number), bench)["score"])
+
+
+def test_all_rows_are_prepared_once_and_scores_are_read_once(data, quick_plan, tmp_path, monkeypatch):
+    whole, read = [], []
+    prepared, read_scores = work_module.fit_prepared, scores_module.read_scores
+
+    def counted(pipeline, X, **options):
+        whole.append(X.shape[0] == data.dataset.n_rows)
+        return prepared(pipeline, X, **options)
+
+    monkeypatch.setattr(work_module, "fit_prepared", counted)
+    monkeypatch.setattr(scores_module, "read_scores", lambda *given: read.append(given) or read_scores(*given))
+    plan = quick_plan(data, n_permutations=0, n_repeats=1)
+    with Journal.create(tmp_path / "journal.sqlite", plan) as journal, Engine.local(1) as engine:
+        run_plan(plan, data, journal, engine=engine)
+        findings_of(journal)
+        held_out_predictions(journal)
+    assert whole.count(True) == 1
+    assert len(read) == 1

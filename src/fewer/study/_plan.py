@@ -278,7 +278,7 @@ class Plan:
         if self.always:
             lines.append(f"  always in     {listed(self.always)}")
         if self.column_groups:
-            lines.append(f"  groups        {len(self.column_groups):,} groups of columns, which sizes count")
+            lines.append(f"  groups        {counted(len(self.column_groups), 'group')} of columns; sizes count groups")
         if self.budget is not None:
             lines.append(f"  time limit    {time_words(self.budget)}: less is done if the first fold is slow")
         if self.impute != "median":
