@@ -50,42 +50,11 @@ def studied(quick_plan, tmp_path_factory):
     return study
 
 
-class StoppingEngine:
-    """An engine whose run ends as after Ctrl-C, when some tasks are done."""
-
-    n_workers = 1
-
-    def __init__(self, after):
-        self.after = after
-        self.inner = Engine.local(1)
-
-    def run(self, *args, **options):
-        run = self.inner.run(*args, **options)
-        engine = self
-
-        class Stopping:
-            interrupted = False
-
-            def __iter__(self):
-                for outcome in run:
-                    if engine.after <= 0:
-                        self.interrupted = True
-                        return
-                    engine.after -= 1
-                    yield outcome
-
-        return Stopping()
-
-
-@pytest.fixture(scope="session")
-def stopping_engine():
-    """An engine that is stopped."""
-    return StoppingEngine
-
-
 @pytest.fixture
 def with_and_without_a_stop(tmp_path):
     """Findings, as JSON, of a study that ran to its end at once, and of one that was stopped and resumed."""
+
+    from study.test_run import StoppingEngine
 
     def run(plan, data, after=6):
         found = []

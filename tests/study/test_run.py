@@ -30,6 +30,33 @@ class DeadlyEngine:
         return Outcomes(Outcome(index, task, failure=dead) for index, task in enumerate(tasks))
 
 
+class StoppingEngine:
+    """An engine whose run ends as after Ctrl-C, when some tasks are done."""
+
+    n_workers = 1
+
+    def __init__(self, after):
+        self.after = after
+        self.inner = Engine.local(1)
+
+    def run(self, *args, **options):
+        run = self.inner.run(*args, **options)
+        engine = self
+
+        class Stopping:
+            interrupted = False
+
+            def __iter__(self):
+                for outcome in run:
+                    if engine.after <= 0:
+                        self.interrupted = True
+                        return
+                    engine.after -= 1
+                    yield outcome
+
+        return Stopping()
+
+
 @pytest.fixture(scope="module")
 def data(make_table):
     return study_data(make_table())
@@ -45,11 +72,11 @@ def undisturbed(data, quick_plan, tmp_path_factory):
 
 
 @pytest.mark.parametrize("after", [0, 20])
-def test_a_stopped_run_goes_on_and_finds_the_same(data, undisturbed, tmp_path, after, stopping_engine):
+def test_a_stopped_run_goes_on_and_finds_the_same(data, undisturbed, tmp_path, after):
     plan, findings, work = undisturbed
     path = tmp_path / "journal.sqlite"
     with Journal.create(path, plan) as journal, pytest.raises(StudyInterruptedError, match="Run the same command"):
-        run_plan(plan, data, journal, engine=stopping_engine(after))
+        run_plan(plan, data, journal, engine=StoppingEngine(after))
     with Journal.open(path, plan) as journal:
         done = set(journal.keys())
         assert len(done) >= after  # a task may do several pieces
