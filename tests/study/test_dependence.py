@@ -30,7 +30,7 @@ def graph_of(frame, columns, *, target="target"):
     """The work alone, for columns that are taken as chosen."""
     dataset = Dataset.from_frame(frame, target=target)
     bench = SimpleNamespace(plan=SimpleNamespace(seed=0, impute="median"), data=SimpleNamespace(dataset=dataset))
-    chosen = [{"name": name, "source": name.partition(" = ")[0]} for name in columns]
+    chosen = [{"features": [name], "sources": [name.partition(" = ")[0]]} for name in columns]
     return do_dependence({"columns": chosen, "size": len(chosen)}, bench, None)
 
 
