@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from fewer.latent.counts._component_features import ComponentClassifier, ComponentFeatures
     from fewer.latent.counts._discrete_components import DiscreteComponentAnalysis
     from fewer.latent.experts._iqgme_classifier import IQGMEClassifier
+    from fewer.latent.factors._cooperative_vq import CooperativeVQ
     from fewer.latent.factors._factor_analysis import FactorAnalysis
     from fewer.latent.factors._mixture_of_factor_analyzers import MixtureOfFactorAnalyzers
     from fewer.latent.lattices._hidden_ising import HiddenIsing
@@ -50,6 +51,7 @@ if TYPE_CHECKING:  # classes of results: documented, but not in __all__
     from fewer.latent.classes._latent_class import DIC as DIC
     from fewer.latent.classes._latent_class import ClassDraws as ClassDraws
     from fewer.latent.classes._latent_profile import ProfileTable as ProfileTable
+    from fewer.latent.factors._cooperative_vq import CauseDraws as CauseDraws
     from fewer.latent.factors._loadings import LoadingsTable as LoadingsTable
     from fewer.latent.traits._item_table import ItemTable as ItemTable
     from fewer.latent.variational._riemannian_cg import Minimum as Minimum
@@ -62,6 +64,7 @@ __all__ = [
     "BlockDiagonalMetric",
     "ComponentClassifier",
     "ComponentFeatures",
+    "CooperativeVQ",
     "DiagonalMetric",
     "DiscreteComponentAnalysis",
     "FactorAnalysis",
