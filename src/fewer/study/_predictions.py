@@ -82,6 +82,7 @@ class FittedCell(NamedTuple):
     model: Any
     X_test: Any
     names: list[str]
+    X_train: Any
 
 
 def fitted_cell(bench: Bench, repeat: int, fold: int, cell: Cell) -> FittedCell:
@@ -104,7 +105,7 @@ def fitted_cell(bench: Bench, repeat: int, fold: int, cell: Cell) -> FittedCell:
             selector, _ = bench.fitted_selector(piece, rows)
             columns = subset_path(selector, train.shape[1]).columns(size)
             train, test, names = train[:, columns], test[:, columns], [names[column] for column in columns]
-        return FittedCell(fitted(learner, train, y[bench.repeats[repeat][fold].train]), test, names)
+        return FittedCell(fitted(learner, train, y[bench.repeats[repeat][fold].train]), test, names, train)
 
 
 def do_predictions(work: PredictionWork, bench: Bench) -> dict[str, Any]:

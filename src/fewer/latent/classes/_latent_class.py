@@ -45,6 +45,7 @@ from fewer.latent.classes._items import (
     codes_of,
     given_categories,
     observed_categories,
+    ordinal_mask,
     response_patterns,
 )
 from fewer.latent.classes._row_classes import RowClasses
@@ -335,7 +336,7 @@ class LatentClass(RowClasses):
             self.categories_ = [observed_categories(each) for each in columns]
         else:
             self.categories_ = given_categories(self.categories, columns)
-        self.ordinal_ = self._ordinal_mask(columns)
+        self.ordinal_ = ordinal_mask(self.ordinal, columns, getattr(self, "feature_names_in_", ()))
         if self.ordinal_.any() and self.solver != "em":
             raise ValueError(f"solver={self.solver!r} is for nominal items: use solver='em', or ordinal=None.")
         self._warn_of_measurements(columns)
@@ -350,26 +351,6 @@ class LatentClass(RowClasses):
         free = np.where(self.ordinal_, sizes - 1 + (sizes > 1) * (k - 1), k * (sizes - 1))
         self.n_parameters_ = int(k - 1 + free.sum())
         return patterns
-
-    def _ordinal_mask(self, columns: list[Column]) -> np.ndarray:
-        n_columns = len(columns)
-        if self.ordinal is None:
-            return np.zeros(n_columns, dtype=bool)
-        if isinstance(self.ordinal, str):
-            return np.array([each.ordered for each in columns])
-        given = np.asarray(self.ordinal)
-        if given.dtype == bool:
-            if given.shape != (n_columns,):
-                raise ValueError(f"ordinal has {given.size} entries, and X has {n_columns} columns.")
-            return given.copy()
-        mask = np.zeros(n_columns, dtype=bool)
-        names = list(getattr(self, "feature_names_in_", []))
-        for each in given.ravel().tolist():
-            place = names.index(each) if each in names else each
-            if isinstance(place, str) or not -n_columns <= place < n_columns:
-                raise ValueError(f"ordinal names the column {each!r}, which X does not have.")
-            mask[place] = True
-        return mask
 
     def _warn_of_measurements(self, columns: list[Column]) -> None:
         for place, (column, known) in enumerate(zip(columns, self.categories_, strict=True)):
