@@ -52,7 +52,7 @@ class Study:
     folder : StudyFolder
         Its files.
     plan : Plan
-        What was done.
+        What was done; with a time limit, what that left of the plan.
     findings : Findings
         What was found.
 
@@ -74,8 +74,8 @@ class Study:
         self._trusted = tuple(trusted)
         self.folder = StudyFolder(Path(folder))
         with nullcontext(_journal) if _journal is not None else Journal.read(self.folder.journal) as journal:
-            self.plan: Plan = journal.plan
             self.findings: Findings = findings_of(journal)
+            self.plan: Plan = self.findings.plan
             self.seconds: dict[str, float] = journal.seconds()
         self._model: StudyModel | None = None
 

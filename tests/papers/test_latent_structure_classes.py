@@ -95,3 +95,34 @@ def test_bic_finds_three_classes_in_thirty_tables_with_missing_answers(figure):
     chosen, _ = chosen_and_worst(with_missing(answers(seed), seed) for seed in range(30))
     figure(f"BIC picks 3 in {np.sum(chosen == 3)} of 30")
     assert (chosen == 3).sum() >= 25
+
+
+def two_against_three(n_classes, seed, n_resamples):
+    """p-value of the bootstrap test of two classes against three, on a table with so many."""
+    rng = np.random.default_rng(500 + seed)
+    sizes = SIZES[:n_classes] / SIZES[:n_classes].sum()
+    X = (rng.random((300, 8)) < YES[rng.choice(n_classes, 300, p=sizes)]).astype(float)
+    options = {"criterion": "bootstrap", "n_resamples": n_resamples, "random_state": seed}
+    return select_n_components(LatentClass(n_init=5, random_state=0), X, [2, 3], **options).tests[0].p_value
+
+
+@pytest.mark.claim("latent-structure", 8)
+def test_the_bootstrap_test_tells_two_classes_from_three(figure):
+    kept = np.array([two_against_three(2, seed, 19) for seed in range(4)])
+    rejected = np.array([two_against_three(3, seed, 19) for seed in range(2)])
+    figure(f"2 classes: {np.sum(kept > 0.05)} of 4 have p > .05; 3 classes: {np.sum(rejected <= 0.05)} of 2 have .05")
+    # One of four at a level of 5% is nothing unusual (19%), two are (1.4%).
+    assert (kept > 0.05).sum() >= 3
+    assert (rejected <= 0.05).all()
+
+
+@pytest.mark.slow
+@pytest.mark.claim("latent-structure", 8)
+def test_the_bootstrap_test_keeps_its_level_and_has_power_in_forty_tables(figure):
+    kept = np.array([two_against_three(2, seed, 99) for seed in range(40)])
+    rejected = np.array([two_against_three(3, seed, 99) for seed in range(40)])
+    figure(
+        f"{np.sum(kept > 0.05)} of 40 with 2 classes have p > .05; {np.sum(rejected < 0.05)} of 40 with 3 have p < .05"
+    )
+    assert (kept > 0.05).sum() >= 36
+    assert (rejected < 0.05).sum() >= 36

@@ -9,7 +9,7 @@ from scipy.special import logsumexp
 from sklearn.datasets import load_iris, load_wine
 from sklearn.decomposition import FactorAnalysis as ScikitLearnFactorAnalysis
 
-from fewer.latent import FactorAnalysis, HiddenIsing
+from fewer.latent import FactorAnalysis, HiddenIsing, LatentTrait
 from fewer.latent.lattices._ising import (
     Noise,
     gibbs_sweep,
@@ -102,3 +102,23 @@ def test_the_bound_is_below_the_likelihood_of_a_small_lattice_and_equal_without_
     figure(f"largest gap {', '.join(f'{gap:.1e}' for gap in gaps)} at eta 1, 0.5, 0.3, 0.1, 0.01, 0")
     assert gaps[-1] < 1e-12
     assert gaps[-2] < 0.01 * gaps[-3] * 1.5 + 1e-12  # the gap falls with the square of eta
+
+
+@pytest.mark.claim("latent-structure", 5)
+def test_slopes_and_scores_of_ten_binary_items(figure):
+    random = np.random.default_rng(0)
+    ability = random.normal(size=2000)
+    logits = 1.5 * (ability[:, None] - np.linspace(-1.5, 1.5, 10))
+    X = (random.random(logits.shape) < 1 / (1 + np.exp(-logits))).astype(int)
+    likelihoods = {}
+    for n_quadrature in (21, 41):
+        model = LatentTrait(n_quadrature=n_quadrature, tol=1e-11).fit(X)
+        likelihoods[n_quadrature] = model.score_samples(X).sum()
+        slopes = model.components_[0]
+        error = np.sqrt(np.mean((slopes - 1.5) ** 2))
+        correlation = np.corrcoef(model.transform(X)[:, 0], ability)[0, 1]
+        assert error < 0.15
+        assert correlation > 0.85
+    change = abs(likelihoods[41] - likelihoods[21]) / abs(likelihoods[41])
+    figure(f"slope RMSE {error:.3f}, correlation {correlation:.3f}, log-likelihood changes by {change:.1e} of its size")
+    assert change < 1e-6

@@ -124,7 +124,7 @@ def test_a_test_of_a_decrease_names_its_early_end_and_where_it_has_no_room():
 
 
 def test_why_features_were_not_tested_together_is_told():
-    of_numbers = SimpleNamespace(classify=False, level=0.05)
+    of_numbers = SimpleNamespace(classify=False, level=0.05, n_permutations=0)
     numbers, untested = (interacting.answered(plan, {"p_value": None}) for plan in (of_numbers, PLAN))
     assert said("interacting", numbers).sentence == "Not tested: the test needs classes."
     assert "number of permutations is 0" in said("interacting", untested).sentence
@@ -133,7 +133,7 @@ def test_why_features_were_not_tested_together_is_told():
 def test_p_counts_the_table_itself_and_every_table_that_did_as_well():
     journal = {NullWork("labels", number).key: {"score": score} for number, score in enumerate([0.2, 0.8, 0.9, 0.3])}
     journal[NullWork("labels", None).key] = {"score": 0.8}
-    plan = SimpleNamespace(n_permutations=4, classify=False)
+    plan = SimpleNamespace(n_permutations=4, classify=False, level=0.05)
     found = null_evidence(plan, "labels", journal)
     assert found == {"observed": 0.8, "scores": [0.2, 0.8, 0.9, 0.3], "p_value": 3 / 5}
     assert null_evidence(plan, "features_within_class", {})["p_value"] is None

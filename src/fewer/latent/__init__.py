@@ -24,11 +24,22 @@ if TYPE_CHECKING:
     from fewer.latent.counts._discrete_components import DiscreteComponentAnalysis
     from fewer.latent.experts._iqgme_classifier import IQGMEClassifier
     from fewer.latent.factors._factor_analysis import FactorAnalysis
+    from fewer.latent.factors._mixture_of_factor_analyzers import MixtureOfFactorAnalyzers
     from fewer.latent.lattices._hidden_ising import HiddenIsing
     from fewer.latent.mixtures._mixture_discriminant import MixtureDiscriminantAnalysis
     from fewer.latent.mixtures._shared_mixture import AspectModelWithCovariates, SharedMixtureDiscriminant
+    from fewer.latent.traits._latent_trait import LatentTrait
+    from fewer.latent.variational._nonlinear_factor_analysis import NonlinearFactorAnalysis
+    from fewer.latent.variational._riemannian_cg import (
+        BlockDiagonalMetric,
+        DiagonalMetric,
+        TridiagonalMetric,
+        riemannian_cg,
+    )
+    from fewer.latent.variational._vb_gaussian_mixture import VBGaussianMixture
 
 if TYPE_CHECKING:  # classes of results: documented, but not in __all__
+    from fewer.latent._bootstrap_test import BootstrapTest as BootstrapTest
     from fewer.latent._choice_of_size import SizeChoice as SizeChoice
     from fewer.latent._components import ComponentStability as ComponentStability
     from fewer.latent._components import Match as Match
@@ -40,14 +51,18 @@ if TYPE_CHECKING:  # classes of results: documented, but not in __all__
     from fewer.latent.classes._latent_class import ClassDraws as ClassDraws
     from fewer.latent.classes._latent_profile import ProfileTable as ProfileTable
     from fewer.latent.factors._loadings import LoadingsTable as LoadingsTable
+    from fewer.latent.traits._item_table import ItemTable as ItemTable
+    from fewer.latent.variational._riemannian_cg import Minimum as Minimum
 
 __all__ = [
     "PLSA",
     "AspectModel",
     "AspectModelWithCovariates",
     "BagOfPrototypes",
+    "BlockDiagonalMetric",
     "ComponentClassifier",
     "ComponentFeatures",
+    "DiagonalMetric",
     "DiscreteComponentAnalysis",
     "FactorAnalysis",
     "HiddenIsing",
@@ -55,14 +70,20 @@ __all__ = [
     "IQGMEClassifier",
     "LatentClass",
     "LatentProfile",
+    "LatentTrait",
     "MixtureDiscriminantAnalysis",
+    "MixtureOfFactorAnalyzers",
+    "NonlinearFactorAnalysis",
     "SharedMixtureDiscriminant",
+    "TridiagonalMetric",
+    "VBGaussianMixture",
     "aspect_report",
     "component_coherence",
     "component_stability",
     "match_components",
     "plot_rows",
     "plot_states",
+    "riemannian_cg",
     "select_n_components",
     "top_features",
 ]

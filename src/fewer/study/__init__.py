@@ -6,10 +6,12 @@ from fewer._lazy import lazy_names
 
 if TYPE_CHECKING:
     from fewer.study._answers import findings_of, held_out_predictions
+    from fewer.study._calibration import Calibration
     from fewer.study._candidates import PRESETS, Candidate
     from fewer.study._drift import ColumnDrift, column_profiles, drift_of
     from fewer.study._errors import StudyError
     from fewer.study._estimate import time_estimate
+    from fewer.study._explain import Contribution, RowExplanation, explain_row
     from fewer.study._findings import Findings
     from fewer.study._folder import HOME, StudyFolder, StudyState, TemporaryFolder, studies_in, study_state
     from fewer.study._journal import Journal
@@ -39,10 +41,12 @@ __all__ = [
     "HOME",
     "PRESETS",
     "Answer",
+    "Calibration",
     "Candidate",
     "Caution",
     "Column",
     "ColumnDrift",
+    "Contribution",
     "Findings",
     "Finished",
     "Here",
@@ -53,6 +57,7 @@ __all__ = [
     "Promise",
     "Question",
     "Rival",
+    "RowExplanation",
     "RowsScore",
     "StudyComparison",
     "StudyData",
@@ -71,6 +76,7 @@ __all__ = [
     "column_profiles",
     "compare_studies",
     "drift_of",
+    "explain_row",
     "findings_of",
     "fit_model",
     "held_out_predictions",

@@ -60,7 +60,7 @@ def held_out_predictions(journal: Journal) -> "pl.DataFrame":
 
 
 def _finished(journal: Journal) -> Finished:
-    plan = journal.plan
+    plan = journal.settled
     if journal.n_damaged or FINAL not in journal or not folds_are_done(journal, plan):
         raise _unfinished(journal)
     return Finished(plan, journal, journal.scores)

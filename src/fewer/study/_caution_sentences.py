@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from fewer._wording import counted, listed, two_digits
 from fewer.catalogue import imputer_named
+from fewer.study._budget import budget_in_words
 
 if TYPE_CHECKING:
     from fewer.study._plan import Plan
@@ -160,6 +161,7 @@ _SENTENCES: Mapping[str, Callable[[Evidence, "Plan", str], Any]] = {
         f"{found['test_rows']:,} test rows in each fold. The model is fitted on all rows."
     ),
     "left out": _left_out,
+    "time limit": lambda found, plan, *_: budget_in_words(plan, found),
     "unstable": lambda found, *_: (
         f"The choice of columns is unstable (stability {two_digits(found['stability'])}, where 1 is identical in all "
         "folds): other rows would give a different list of about the same score."

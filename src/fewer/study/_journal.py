@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from fewer._estimators import beside_of, put_in_place, warn_caller
 from fewer._wording import argument
+from fewer.study._budget import settled_plan
 from fewer.study._checked_file import digest
 from fewer.study._columns import COLUMNS, TableColumn, columns_from
 from fewer.study._errors import StudyError
@@ -243,6 +244,11 @@ class Journal:
         """Keys that begin like this, in the order in which the work was finished."""
         return [key for key in self._known() if key.startswith(prefix)]
 
+    @property
+    def settled(self) -> Plan:
+        """What is done of the plan: with a time limit, what the decision about it leaves."""
+        return settled_plan(self.plan, self)
+
     @cached_property
     def table(self) -> tuple[TableColumn, ...]:
         """What becomes of each column of the table."""
@@ -254,7 +260,7 @@ class Journal:
         from fewer.study._scores import read_scores
 
         n_columns = sum(len(column.features) for column in self.table)
-        return read_scores(self, self.plan, self[COLUMNS]["test_ratio"], n_columns)
+        return read_scores(self, self.settled, self[COLUMNS]["test_ratio"], n_columns)
 
     def seconds(self) -> dict[str, float]:
         """Time that each task took, by key."""

@@ -16,6 +16,7 @@ import numpy as np
 from fewer._wording import argument, listed
 from fewer.catalogue import ROOMS
 from fewer.io import KINDS
+from fewer.study._calibration import Calibration, is_calibration
 from fewer.study._columns import columns_from
 from fewer.study._drift import are_profiles
 from fewer.study._errors import StudyError
@@ -58,10 +59,11 @@ def checked_about(about: Any, path: Path) -> dict[str, Any]:
     texts = "form", "target", "task"
     sound = (
         isinstance(about, Mapping)
-        and about.keys() == {*texts, "table", "profiles"}
+        and about.keys() == {*texts, "table", "profiles", "calibration"}
         and all(isinstance(about[name], str) for name in texts)
         and isinstance(about["table"], list)
         and all(map(_is_column, about["table"]))
+        and (about["calibration"] is None or is_calibration(about["calibration"]))
         and are_profiles(about["profiles"])
         and set(about["profiles"]) <= {name for name, *_ in about["table"]}
         and about["form"] in ("array", "frame", "sparse")
@@ -71,7 +73,8 @@ def checked_about(about: Any, path: Path) -> dict[str, Any]:
         raise StudyError(
             f"The model {path} cannot be read: {path.with_suffix('.json').name} does not describe a model."
         )
-    return {**about, "table": columns_from(about["table"])}
+    calibration = None if about["calibration"] is None else Calibration.from_dict(about["calibration"])
+    return {**about, "table": columns_from(about["table"]), "calibration": calibration}
 
 
 def _is_column(data: Any) -> bool:

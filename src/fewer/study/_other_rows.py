@@ -77,7 +77,7 @@ def promise_of(journal: Journal) -> Promise:
     promise : Promise
         The score and its interval.
     """
-    plan, scores = journal.plan, journal.scores
+    plan, scores = journal.settled, journal.scores
     by_fold = scores.choice.fold_scores
     low, high = corrected_interval(by_fold, plan.confidence, scores.test_ratio)
     best = scores.simplest.best_possible

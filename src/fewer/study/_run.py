@@ -9,12 +9,15 @@ from typing import TYPE_CHECKING, Any
 from fewer._estimators import each_warning_once
 from fewer._kernels._one_thread import one_thread
 from fewer._wording import argument, counted
+from fewer.study._budget import BUDGET, Measured, decision
 from fewer.study._columns import COLUMNS, do_columns
 from fewer.study._errors import StudyError
 from fewer.study._notes import warn_again
+from fewer.study._null_test import nulls_of
 from fewer.study._question import Here, Pieces
-from fewer.study._race import fold_rounds
-from fewer.study._work import Bench, do_fold, finished
+from fewer.study._race import first_fold, fold_rounds
+from fewer.study._reference import do_null
+from fewer.study._work import Bench, FoldWork, NullWork, do_fold, finished
 from fewer.study.questions import question_named
 
 if TYPE_CHECKING:
@@ -58,9 +61,14 @@ def run_plan(
             "The table is not the one of the plan: its cells, columns or row order have changed. Give the table of the "
             f"plan, or start a new study in another folder ({argument('out')})."
         )
+    started = time.perf_counter()
     bench = Bench(plan, data)
     where: dict[str, Any] = {"bench": bench, "journal": journal, "engine": engine, "progress": progress}
     try:
+        if plan.budget is not None:
+            _settle(plan, started, **where)
+            plan = journal.settled
+            bench = where["bench"] = Bench(plan, data, bench.repeats[: plan.n_repeats])
         for tasks in fold_rounds(journal, plan):
             _do(do_fold, tasks, "Scoring candidates", **where)
     finally:
@@ -74,6 +82,27 @@ def run_plan(
                 _do(work.function, work.tasks, work.description, **where)
             else:
                 _do_here(work, bench, scores, journal)
+
+
+def _settle(plan: "Plan", started: float, *, journal: "Journal", engine: "Engine", **where: Any) -> None:
+    """Time the first fold and the statistic of the tests, and write down what the time limit leaves of the plan."""
+    if BUDGET in journal:
+        return
+    _do(do_fold, first_fold(plan), "Timing candidates", journal=journal, engine=engine, **where)
+    nulls = nulls_of(plan)
+    tests = [NullWork(null, None) for null in nulls]
+    if tests:
+        _do(do_null, [(test,) for test in tests], "Timing tests", journal=journal, engine=engine, **where)
+    seconds = journal.seconds()
+    measured = Measured(
+        {number: seconds.get(FoldWork(number, 0, 0).key, 0.0) for number in range(len(plan.candidates))},
+        max((seconds[test.key] for test in tests), default=0.0),
+        len(nulls),
+        engine.n_workers,
+        # The clock, or, of a study that goes on, what was spent before.
+        max(time.perf_counter() - started, sum(seconds.values()) / engine.n_workers),
+    )
+    journal.add(BUDGET, decision(plan, measured))
 
 
 def _do_here(work: Here, bench: Bench, scores: "AllScores | None", journal: "Journal") -> None:

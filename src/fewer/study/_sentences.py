@@ -25,7 +25,7 @@ from fewer.catalogue import imputer_named
 from fewer.study import _caution_sentences
 from fewer.study._decision import ERROR_SHARE, POWER
 from fewer.study._first_lines import first_lines, nothing_smaller
-from fewer.study._null_test import ENOUGH
+from fewer.study._null_test import enough
 from fewer.study._plan import RARE_SHARE, Plan
 from fewer.study._predictions import MOST_RIVALS
 from fewer.study._question import Answer, Verdict
@@ -42,6 +42,7 @@ Said = dict[str, Any]
 # So near to the best possible score, a test of a decrease has little room.
 _LITTLE_ROOM = 0.05
 _MOST_EDGES = 3
+_MOST_GROUPS = 3
 
 
 def in_words(findings: "Findings") -> "Findings":
@@ -65,7 +66,8 @@ def _p_of(plan: Plan, null: Mapping[str, Any]) -> str:
     p = p_words(null["p_value"], done)
     if done >= plan.n_permutations:
         return p
-    return f"{p}; stopped after {done} of {plan.n_permutations} permutations, when {ENOUGH} or more had scored as high"
+    hits = enough(plan)
+    return f"{p}; stopped after {done} of {plan.n_permutations} permutations, when {hits} or more had scored as high"
 
 
 def _learnable(findings: "Findings", answer: Any) -> Said:
@@ -74,8 +76,8 @@ def _learnable(findings: "Findings", answer: Any) -> Said:
         f"A permutation test. Its statistic is the cross-indexed {metric} of a reference procedure, which does not "
         "depend on the winner: the best of ridge, naive Bayes and nearest neighbours after a filter. It was computed "
         f"on this table and on up to {plan.n_permutations} tables with a shuffled target; p is the share of these "
-        f"tables, this one included, that score at least as high as this one. The test stops early when {ENOUGH} of "
-        "them do."
+        f"tables, this one included, that score at least as high as this one. The test stops early when "
+        f"{enough(plan)} of them do, which does not change the verdict."
     )
     score, baseline = answer.evidence["score"], answer.evidence["simplest"]
     reached = f"cross-indexed {metric} {score:.3f} on held-out rows, {baseline:.3f} for the baseline"
@@ -96,9 +98,9 @@ def _interacting(findings: "Findings", answer: Any) -> Said:
         "use. The test statistic, the score of the best of ridge and nearest neighbours after a filter, was computed "
         "on this table and on tables whose columns were shuffled within each class: each column still separates the "
         "classes as before, but columns are independent of each other within a class. p is the share of these tables, "
-        f"this one included, that score at least as high as this one. The test stops early when {ENOUGH} of them do. "
-        "Where columns separate the classes almost perfectly one by one, scores have no room to decrease, and the test "
-        "cannot show an interaction."
+        f"this one included, that score at least as high as this one. The test stops early when {enough(plan)} of them "
+        "do, which does not change the verdict. Where columns separate the classes almost perfectly one by one, scores "
+        "have no room to decrease, and the test cannot show an interaction."
     )
     if answer.verdict == Verdict.NOT_TESTED:
         return _not_tested(answer) | {"how": how}
@@ -352,18 +354,31 @@ def _importance(findings: "Findings", answer: Answer) -> Said:
         f"Permuted on held-out rows, {len(sure)} of {first_of}{counted(len(columns), 'column')} "
         f"{'lowers' if len(sure) == 1 else 'lower'} the {metric} with an interval above zero"
         f"{': ' + listed(sure, 5) if sure else ''}. The largest fall is {first['importance']:.3f}, of {first['name']} "
-        f"({interval_words(first['interval'], findings.plan.confidence, signed)}). {vote}"
+        f"({interval_words(first['interval'], findings.plan.confidence, signed)}).{_redundant(found)} {vote}"
     )
     how = (
         "Permutation importance: the winner with the shipped number of columns is fitted on the training rows of each "
         f"fold; each column is then permuted among the held-out rows ({of_importance.N_PERMUTATIONS} times on small "
         f"folds), and the fall of the {metric} is its importance, zero where the fold does not choose the column. "
         "Intervals are over the folds, account for overlapping training sets, and hold for one column at a time. A "
-        "column that others can replace has little importance, however much it is associated with the target. The "
+        "column that others can replace has little importance, however much it is associated with the target. So "
+        "columns of a redundancy group (correlations of 0.9 or more) are also permuted together, and each on its own "
+        "given the others: its residuals from a linear regression on them are permuted (conditional importance). The "
         "vote: every selection method that was scored on all folds ranks the columns on the training rows of every "
         "fold; the list is in the order of the mean rank."
     )
     return {"sentence": sentence, "how": how}
+
+
+def _redundant(found: Mapping[str, Any]) -> str:
+    """The first redundancy groups: what they are worth together, and each column given the others."""
+    said = []
+    given = {each["name"]: each["conditional"] for each in found["columns"] if "conditional" in each}
+    for group in found["groups"][:_MOST_GROUPS]:
+        largest = max(given.get(name, 0.0) for name in group["columns"])
+        names = listed(group["columns"], 3)
+        said.append(f"{names} by {group['importance']:.3f}, each by {largest:.3f} at most given the others")
+    return f" Nearly duplicate columns lower it together: {'; '.join(said)}." if said else ""
 
 
 def _predictions(findings: "Findings", answer: Answer) -> Said:
@@ -372,16 +387,28 @@ def _predictions(findings: "Findings", answer: Answer) -> Said:
     found = answer.evidence
     sentence = " ".join(_metric_in_words(each, findings.plan) for each in found["metrics"])
     if "calibration" in found:
-        error = f"Predicted probabilities are off by {found['calibration'].get('error', 0.0):.3f} on average."
-        none = "Calibration is not shown: the chosen learners give no probabilities."
-        sentence += f" {error if found['calibration'] else none}"
+        sentence += f" {_calibration_in_words(found['calibration'], found['calibrated'])}"
     how = (
         "Held-out rows of all folds and repeats, predicted with the selection method, learner and number of columns "
         "chosen on the other folds; with all columns, likewise with the learner chosen there. Metrics and curves are "
         "means over the folds; intervals account for overlapping training sets. predictions.parquet has every "
-        "prediction."
+        "prediction. Calibrated probabilities are those that `fewer apply` gives: a sigmoid for each class turns the "
+        "response of the shipped candidate into a probability; here, on each fold, with sigmoids fitted to held-out "
+        "rows of the other folds."
     )
     return {"sentence": sentence, "how": how, "evidence": found | {"why": _why(findings.plan, found["classes"])}}
+
+
+def _calibration_in_words(raw: Mapping[str, Any], calibrated: Mapping[str, Any]) -> str:
+    if calibrated:
+        before = f", {raw['error']:.3f} before calibration" if raw else ""
+        return (
+            f"Calibrated probabilities are off by {calibrated['error']:.3f} on average{before} (log loss "
+            f"{calibrated['log_loss']:.3f}, {calibrated['log_loss_of_shares']:.3f} for the shares of the classes)."
+        )
+    if not raw:
+        return "Calibration is not shown: the chosen learners give no probabilities."
+    return f"Predicted probabilities are off by {raw['error']:.3f} on average."
 
 
 def _metric_in_words(metric: Mapping[str, Any], plan: Plan) -> str:

@@ -14,7 +14,7 @@ from zlib import crc32
 
 import numpy as np
 
-from fewer._estimators import columns_known_as
+from fewer._estimators import columns_known_as, fitted, model_score
 from fewer._kernels._one_thread import one_thread
 from fewer._wording import counted
 from fewer.engine import failure_from
@@ -308,13 +308,11 @@ def scored(
     sizes: tuple[int, ...] | None = None,
 ) -> dict[str, Any]:
     """What came of one candidate on one fold; the rows held out are seen by the score alone."""
-    from sklearn.metrics import get_scorer
-
     X_train, X_test, names = rows.X_train, rows.X_test, rows.names
     learner = learner_of(candidate, plan, y, seed)
     if reducer is None:
-        score = get_scorer(plan.scoring)(learner.fit(X_train, y[fold.train]), X_test, y[fold.test])
-        return {"sizes": [int(X_train.shape[1])], "scores": [float(score)], "names": []}
+        score = model_score(fitted(learner, X_train, y[fold.train]), X_test, np.asarray(y[fold.test]), plan.scoring)
+        return {"sizes": [int(X_train.shape[1])], "scores": [score], "names": []}
     halves = X_train, y[fold.train], X_test, y[fold.test]
     sizes = candidate.sizes if sizes is None else sizes
     found: FoldScores | ComponentScores

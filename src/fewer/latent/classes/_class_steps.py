@@ -141,17 +141,30 @@ def answer_counts(patterns: Patterns, members: np.ndarray) -> np.ndarray:
     return counts
 
 
-def normalised(counts: np.ndarray, offsets: np.ndarray, n_categories: np.ndarray) -> np.ndarray:
+@njit(cache=True, nogil=True)
+def normalised(counts, offsets, n_categories):
     """Counts divided by the sums of their items; an item that nobody in a class has answered has equal shares."""
-    found = np.maximum(counts, 1e-300)
-    found = np.maximum(found / np.repeat(np.add.reduceat(found, offsets, axis=0), n_categories, axis=0), FLOOR)
-    return found / np.repeat(np.add.reduceat(found, offsets, axis=0), n_categories, axis=0)
+    found = np.empty_like(counts)
+    for item in range(offsets.size):
+        first, stop = offsets[item], offsets[item] + n_categories[item]
+        for k in range(counts.shape[1]):
+            total = 0.0
+            for row in range(first, stop):
+                found[row, k] = max(counts[row, k], 1e-300)
+                total += found[row, k]
+            again = 0.0
+            for row in range(first, stop):
+                found[row, k] = max(found[row, k] / total, FLOOR)
+                again += found[row, k]
+            for row in range(first, stop):
+                found[row, k] /= again
+    return found
 
 
 def settled_shares(shares: np.ndarray) -> np.ndarray:
     """Shares that are positive and sum to 1."""
     shares = np.maximum(shares, FLOOR)
-    return shares / shares.sum()
+    return shares / np.add.reduce(shares)
 
 
 class ClassClimb:

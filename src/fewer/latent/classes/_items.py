@@ -127,6 +127,28 @@ def given_categories(categories: Iterable[Any], columns: list[Column]) -> list[n
     return found
 
 
+def ordinal_mask(ordinal: Any, columns: list[Column], names: Iterable[str]) -> np.ndarray:
+    """Which columns the parameter ``ordinal`` names: by a mask, names or positions, or "auto" for ordered ones."""
+    n_columns = len(columns)
+    if ordinal is None:
+        return np.zeros(n_columns, dtype=bool)
+    if isinstance(ordinal, str):
+        return np.array([each.ordered for each in columns])
+    given = np.asarray(ordinal)
+    if given.dtype == bool:
+        if given.shape != (n_columns,):
+            raise ValueError(f"ordinal has {given.size} entries, and X has {n_columns} columns.")
+        return given.copy()
+    mask = np.zeros(n_columns, dtype=bool)
+    known = list(names)
+    for each in given.ravel().tolist():
+        place = known.index(each) if each in known else each
+        if isinstance(place, str) or not -n_columns <= place < n_columns:
+            raise ValueError(f"ordinal names the column {each!r}, which X does not have.")
+        mask[place] = True
+    return mask
+
+
 def codes_of(column: Column, categories: np.ndarray) -> np.ndarray:
     """Position of each value among the categories; `MISSING`, or `UNSEEN` where it is none of them."""
     codes = np.full(len(column.values), MISSING, dtype=np.int64)

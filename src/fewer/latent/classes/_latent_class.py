@@ -45,6 +45,7 @@ from fewer.latent.classes._items import (
     codes_of,
     given_categories,
     observed_categories,
+    ordinal_mask,
     response_patterns,
 )
 from fewer.latent.classes._row_classes import RowClasses
@@ -335,7 +336,7 @@ class LatentClass(RowClasses):
             self.categories_ = [observed_categories(each) for each in columns]
         else:
             self.categories_ = given_categories(self.categories, columns)
-        self.ordinal_ = self._ordinal_mask(columns)
+        self.ordinal_ = ordinal_mask(self.ordinal, columns, getattr(self, "feature_names_in_", ()))
         if self.ordinal_.any() and self.solver != "em":
             raise ValueError(f"solver={self.solver!r} is for nominal items: use solver='em', or ordinal=None.")
         self._warn_of_measurements(columns)
@@ -350,26 +351,6 @@ class LatentClass(RowClasses):
         free = np.where(self.ordinal_, sizes - 1 + (sizes > 1) * (k - 1), k * (sizes - 1))
         self.n_parameters_ = int(k - 1 + free.sum())
         return patterns
-
-    def _ordinal_mask(self, columns: list[Column]) -> np.ndarray:
-        n_columns = len(columns)
-        if self.ordinal is None:
-            return np.zeros(n_columns, dtype=bool)
-        if isinstance(self.ordinal, str):
-            return np.array([each.ordered for each in columns])
-        given = np.asarray(self.ordinal)
-        if given.dtype == bool:
-            if given.shape != (n_columns,):
-                raise ValueError(f"ordinal has {given.size} entries, and X has {n_columns} columns.")
-            return given.copy()
-        mask = np.zeros(n_columns, dtype=bool)
-        names = list(getattr(self, "feature_names_in_", []))
-        for each in given.ravel().tolist():
-            place = names.index(each) if each in names else each
-            if isinstance(place, str) or not -n_columns <= place < n_columns:
-                raise ValueError(f"ordinal names the column {each!r}, which X does not have.")
-            mask[place] = True
-        return mask
 
     def _warn_of_measurements(self, columns: list[Column]) -> None:
         for place, (column, known) in enumerate(zip(columns, self.categories_, strict=True)):
@@ -485,8 +466,11 @@ class LatentClass(RowClasses):
             + (self.weight_concentration_prior - 1) * np.log(each.weights).sum()
             for each in draws
         ]
-        reference = draws[int(np.argmax(logs.ravel() + priors))].theta.T
-        partners = [match_components(reference, each.theta.T).partners for each in draws]
+        best = draws[int(np.argmax(logs.ravel() + priors))]
+        shares = patterns.weights / patterns.weights.sum()
+        # Classes are the same that have the same rows: an empty class has no answers to be known by.
+        rows_of = [(class_posteriors(patterns.blocks, each)[0] * shares[:, None]).T for each in (best, *draws)]
+        partners = [match_components(rows_of[0], each).partners for each in rows_of[1:]]
         weights = np.array([each.weights[order] for each, order in zip(draws, partners, strict=True)])
         theta = np.array([each.theta[:, order] for each, order in zip(draws, partners, strict=True)])
         order = self._keep_classes(
@@ -600,7 +584,8 @@ class LatentClass(RowClasses):
     def dic(self, X, *, n_draws=500, random_state=0):
         """Deviance information criterion of the observed data, from draws of the posterior: less is better.
 
-        With ``D = -2 log P(X | parameters)``, it is ``mean D + p_D`` with ``p_D = mean D - D(mean parameters)``.
+        With ``D = -2 log P(X | parameters)``, it is ``mean D + p_D`` with ``p_D = mean D - D(mean parameters)``. It
+        tells too few classes, but hardly ever too many: classes that stay empty cost nothing.
 
         Parameters
         ----------
@@ -624,6 +609,11 @@ class LatentClass(RowClasses):
 
         mean = float(np.mean([deviance(each) for each in self._drawn_classes(n_draws, random_state)]))
         n_effective = mean - deviance(self._classes())
+        if n_effective < 0:
+            warn_caller(
+                f"The effective number of parameters is {n_effective:.1f}: the draws come from several modes, of which "
+                "the mean is no summary, so that this DIC is too low. Compare by BIC or by the variational bound."
+            )
         return DIC(mean + n_effective, n_effective)
 
     def log_evidence(self):

@@ -6,7 +6,8 @@ from fewer._lazy import lazy_names
 
 if TYPE_CHECKING:
     from fewer.latent.factors._factor_analysis import FactorAnalysis
+    from fewer.latent.factors._mixture_of_factor_analyzers import MixtureOfFactorAnalyzers
 
-__all__ = ["FactorAnalysis"]
+__all__ = ["FactorAnalysis", "MixtureOfFactorAnalyzers"]
 
 __getattr__, __dir__ = lazy_names(__name__)

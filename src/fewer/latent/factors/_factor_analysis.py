@@ -21,7 +21,16 @@ from fewer._estimators import (
 from fewer._wording import listed
 from fewer.catalogue import method
 from fewer.latent._latent_model import LatentModel, row_weights
-from fewer.latent.factors._factor_model import Factors, Product, Rows, fitted_factors, posterior, product_of, rows_of
+from fewer.latent.factors._factor_model import (
+    Factors,
+    Product,
+    Rows,
+    fitted_factors,
+    observed_units,
+    posterior,
+    product_of,
+    rows_of,
+)
 from fewer.latent.factors._loadings import LoadingsTable
 from fewer.latent.factors._rotations import ROTATIONS, rotated
 
@@ -190,7 +199,7 @@ class FactorAnalysis(LatentModel):
         weights = row_weights(sample_weight, X)
         weights = np.ones(len(X)) if weights is None else weights
         X, weights = X[weights > 0].astype(np.float64), weights[weights > 0]
-        self._offset, self._unit = self._units(X, weights)
+        self._offset, self._unit = observed_units(X, weights, self._name)
         used = self._unit > 0
         if self.n_components > used.sum():
             raise ValueError(
@@ -217,22 +226,6 @@ class FactorAnalysis(LatentModel):
         self._test_of_fit(rows, product)
         self._warn_of_problems(used)
         return self
-
-    def _units(self, X: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Means and standard deviations of what is observed; 0 for constant columns."""
-        missing = np.isnan(X)
-        totals = weights @ ~missing if missing.any() else np.full(X.shape[1], weights.sum())
-        if (totals == 0).any():
-            name = self._name(int(np.flatnonzero(totals == 0)[0]))
-            raise ValueError(f"Column {name} has no observed value: leave it out.")
-        first = np.nanmin(X, axis=0)
-        centred = np.where(missing, 0.0, X - first)
-        offset = first + weights @ centred / totals
-        centred = np.where(missing, 0.0, X - offset)
-        largest = np.abs(centred).max(axis=0)
-        centred /= np.where(largest > 0, largest, 1.0)
-        unit = largest * np.sqrt(weights @ centred**2 / totals)
-        return offset, np.where(unit > 1e-12 * np.abs(offset), unit, 0.0)
 
     def _name(self, column: int) -> str:
         names = getattr(self, "feature_names_in_", None)

@@ -21,7 +21,7 @@ Clarke, M. R. B. (1970). A rapidly convergent method for maximum-likelihood fact
 Mathematical and Statistical Psychology 23, 43-52.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -76,6 +76,22 @@ def rows_of(X: np.ndarray, weights: np.ndarray) -> Rows:
         return Rows(X, weights, None, np.zeros(len(X), dtype=np.int64))
     _, first, pattern = np.unique(np.packbits(missing, axis=1), axis=0, return_index=True, return_inverse=True)
     return Rows(np.where(missing, 0.0, X), weights, ~missing[first], pattern.ravel())
+
+
+def observed_units(X: np.ndarray, weights: np.ndarray, name_of: Callable[[int], str]) -> tuple[np.ndarray, np.ndarray]:
+    """Means and standard deviations of what is observed of each column; 0 for constant columns."""
+    missing = np.isnan(X)
+    totals = weights @ ~missing if missing.any() else np.full(X.shape[1], weights.sum())
+    if (totals == 0).any():
+        name = name_of(int(np.flatnonzero(totals == 0)[0]))
+        raise ValueError(f"Column {name} has no observed value: leave it out.")
+    first = np.nanmin(X, axis=0)
+    offset = first + weights @ np.where(missing, 0.0, X - first) / totals
+    centred = np.where(missing, 0.0, X - offset)
+    largest = np.abs(centred).max(axis=0)
+    centred /= np.where(largest > 0, largest, 1.0)
+    unit = largest * np.sqrt(weights @ centred**2 / totals)
+    return offset, np.where(unit > 1e-12 * np.abs(offset), unit, 0.0)
 
 
 class Posterior(NamedTuple):
@@ -221,30 +237,43 @@ def best_loadings(found: Profile, n_factors: int) -> np.ndarray:
 
 def newton_step(S: np.ndarray, found: Profile, n_factors: int, floor: float) -> Profile:
     """The next noise variances, between ``floor`` (a logarithm) and the variances of the columns; F never grows."""
-    now, gradient = found.log_noise, found.gradient
-    highest = np.log(np.diag(S))
-    lowest = np.minimum(floor, highest)
-    free = ~((now <= lowest) & (gradient > 0) | (now >= highest) & (gradient < 0))
+    return shared_newton_step([S], [found], np.ones(1), n_factors, floor)[0]
+
+
+def shared_newton_step(
+    covariances: Sequence[np.ndarray], found: Sequence[Profile], shares: np.ndarray, n_factors: int, floor: float
+) -> list[Profile]:
+    """The next noise variances of groups of rows that share them: their mean F, weighted by ``shares``, never grows."""
+    now = found[0].log_noise
+    value = sum(share * each.value for share, each in zip(shares, found, strict=True))
+    gradient = sum(share * each.gradient for share, each in zip(shares, found, strict=True))
+    variances = sum(share * np.diag(S) for share, S in zip(shares, covariances, strict=True))
+    highest = np.log(np.maximum(variances, np.exp(floor)))
+    free = ~((now <= floor) & (gradient > 0) | (now >= highest) & (gradient < 0))
     if not free.any():
-        return found
+        return list(found)
     inside = np.ix_(free, free)
-    move = _solved(profile_hessian(found)[inside], gradient[free])
+    hessian = sum(share * profile_hessian(each) for share, each in zip(shares, found, strict=True))
+    move = _solved(hessian[inside], gradient[free])
     if move is None or move @ gradient[free] <= 0:  # far from the minimum, a part of the Hessian that is never negative
-        rest = found.vectors[:, found.n_used :]
-        move = _solved(((rest @ rest.T) ** 2)[inside] + 1e-8 * np.eye(len(inside[0])), gradient[free])
+        rests = [each.vectors[:, each.n_used :] for each in found]
+        safe = sum(share * (rest @ rest.T) ** 2 for share, rest in zip(shares, rests, strict=True))
+        move = _solved(safe[inside] + 1e-8 * np.eye(len(inside[0])), gradient[free])
         move = gradient[free] if move is None else move
     step = min(1.0, _LARGEST_MOVE / max(float(np.abs(move).max()), 1e-300))
     while step > _SMALLEST_STEP:
         moved = now.copy()
         moved[free] -= step * move
-        moved = np.clip(moved, lowest, highest)
-        after = profile(S, moved, n_factors)
-        if after.value <= found.value - 1e-4 * float(gradient @ (now - moved)):
+        moved = np.clip(moved, floor, highest)
+        after = [profile(S, moved, n_factors) for S in covariances]
+        reached = sum(share * each.value for share, each in zip(shares, after, strict=True))
+        if reached <= value - 1e-4 * float(gradient @ (now - moved)):
             return after
-        if abs(after.value - found.value) <= _ROUNDING * abs(found.value):  # F is flat here, and its gradient decides
-            return after if np.abs(after.gradient[free]).max() < np.abs(gradient[free]).max() else found
+        if abs(reached - value) <= _ROUNDING * abs(value):  # F is flat here, and its gradient decides
+            slope = sum(share * each.gradient for share, each in zip(shares, after, strict=True))
+            return after if np.abs(slope[free]).max() < np.abs(gradient[free]).max() else list(found)
         step /= 4
-    return found
+    return list(found)
 
 
 def _solved(matrix: np.ndarray, right: np.ndarray) -> np.ndarray | None:
@@ -289,7 +318,7 @@ def gradient_steps(
 def starting_noise(S: np.ndarray, n_factors: int) -> np.ndarray:
     """What the other columns leave of each column's variance, as Jöreskog has it; half of it where that is nothing."""
     p = len(S)
-    variances = np.diag(S)
+    variances = np.maximum(np.diag(S), 1e-12)
     values, vectors = linalg.eigh(S / np.sqrt(np.outer(variances, variances)))
     if values[0] > 1e-8:
         left = (1 - n_factors / (2 * p)) / (vectors**2 @ (1 / values))

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from fewer.study._budget import BUDGET
 from fewer.study._coded import decoded, words_of
 from fewer.study._plan import Plan
 from fewer.study._preparation import preparation
@@ -67,6 +68,7 @@ def answer(done: Finished) -> CarefulAnswer:
     """All cautions, also those that the answers before give rise to."""
     found = [Caution(**each) for each in done.work[CAUTIONS]["cautions"]]
     found += [*instability(done.answers.get("which")), *categories(done.plan, done.final)]
+    found += time_limit(done)
     found.sort(key=lambda each: _LEVELS.index(each.level))
     return CarefulAnswer(Verdict.YES if found else Verdict.NO, cautions=tuple(found))
 
@@ -279,6 +281,14 @@ def instability(which: Answer | None) -> list[Caution]:
     """A caution where the folds agree poorly on the columns."""
     value = which.number if which is not None else None
     return [] if value is None or value >= _UNSTABLE else caution("warning", "unstable", stability=value)
+
+
+def time_limit(done: Finished) -> list[Caution]:
+    """A note where something was left out to keep the time limit."""
+    if BUDGET not in done.work:
+        return caution("note", "time limit") if done.plan.skipped else []
+    decided = done.work[BUDGET]
+    return caution("note", "time limit", **decided) if decided["falls_short"] else []
 
 
 def categories(plan: Plan, final: dict[str, Any]) -> list[Caution]:

@@ -2,7 +2,8 @@
 
 A curve is that of a fold, read at fixed places of its horizontal axis, and averaged over the folds: values of different
 models are never put into one order. Probabilities mean the same whichever model gives them, so calibration counts all
-held-out rows together: in tenths of the predicted probability p, the share of rows that belong to the class.
+held-out rows together: in tenths of the predicted probability p, the share of rows that belong to the class. Calibrated
+probabilities are those of the shipped candidate on the first repeat, by sigmoids of the other folds.
 """
 
 from typing import Any
@@ -11,7 +12,8 @@ import numpy as np
 
 from fewer._wording import metric_words
 from fewer.evaluate import corrected_interval
-from fewer.study._plan import Plan
+from fewer.study._calibration import Responses
+from fewer.study._plan import Plan, costs_in
 from fewer.study._predictions import PROCEDURES, prediction_pieces, prediction_works
 from fewer.study._question import Answer, Finished, Question, Verdict
 from fewer.study._scores import best_possible
@@ -39,6 +41,7 @@ def answered(plan: Plan, pieces: list[dict[str, Any]], test_ratio: float) -> Ans
     if plan.classify:
         evidence["curves"] = _curves(plan, pieces, test_ratio)
         evidence["calibration"] = _calibration(plan, pieces)
+        evidence["calibrated"] = _calibrated(plan, pieces[: plan.n_folds])
     else:
         evidence["residuals"] = _residuals(pieces[: plan.n_folds])
     first = metrics[0]["winner"]
@@ -144,14 +147,41 @@ def _calibration(plan: Plan, pieces: list[dict[str, Any]]) -> dict[str, Any]:
     if not probabilities:
         return {}
     p, hit = np.concatenate(probabilities), np.concatenate(hits)
+    return _in_bins(p, hit, plan.n_repeats, plan.confidence) | {"n_folds": len(probabilities)}
+
+
+def _calibrated(plan: Plan, pieces: list[dict[str, Any]]) -> dict[str, Any]:
+    """The same of calibrated probabilities of the shipped candidate, and the sigmoids that go with its model."""
+    responses = Responses.of_pieces(pieces)
+    if responses is None:
+        return {}
+    truth = np.concatenate(responses.truth)
+    chances = np.concatenate(responses.held_out())
+    hits = truth[:, None] == np.array(responses.classes)
+    costs = None if plan.cost is None else costs_in(plan.cost)
+    others = np.concatenate([1 - chances, chances], axis=1) if len(responses.classes) == 1 else chances
+    inside = np.concatenate([~hits, hits], axis=1) if len(responses.classes) == 1 else hits
+    shares = inside.mean(axis=0)
+    return {
+        **_in_bins(chances.ravel(), hits.ravel(), 1, plan.confidence),
+        "n_folds": len(pieces),
+        "log_loss": float(-np.log(np.maximum(others[inside], 1e-15)).mean()),
+        "log_loss_of_shares": float(-(shares[shares > 0] * np.log(shares[shares > 0])).sum()),
+        "calibration": responses.calibration(costs).to_dict(),
+        "cost": None if costs is None else responses.held_out_cost(*costs),
+    }
+
+
+def _in_bins(p: np.ndarray, hit: np.ndarray, n_repeats: int, confidence: float) -> dict[str, Any]:
+    """Mean probability and share of hits in bins of equal numbers of rows."""
     edges = np.unique(np.quantile(p, np.linspace(0, 1, _N_BINS + 1))[1:-1])
     places = np.searchsorted(edges, p, side="right")
     counts = np.bincount(places, minlength=len(edges) + 1)
     full = counts > 0
     predicted = np.bincount(places, p, len(counts))[full] / counts[full]
     observed = np.bincount(places, hit, len(counts))[full] / counts[full]
-    rows = counts[full] / plan.n_repeats  # repeats predict the same rows again
-    low, high = _wilson(observed, rows, plan.confidence)
+    rows = counts[full] / n_repeats  # repeats predict the same rows again
+    low, high = _wilson(observed, rows, confidence)
     return {
         "predicted": predicted.tolist(),
         "observed": observed.tolist(),
@@ -159,7 +189,6 @@ def _calibration(plan: Plan, pieces: list[dict[str, Any]]) -> dict[str, Any]:
         "high": high.tolist(),
         "rows": rows.tolist(),
         "error": float(np.average(np.abs(predicted - observed), weights=rows)),
-        "n_folds": len(probabilities),
     }
 
 
