@@ -3,8 +3,8 @@ Hidden switches that add up
 ===========================
 
 :class:`~fewer.latent.CooperativeVQ` explains rows by a few hidden switches, each of which adds a pattern of its own
-when it is on: parts of a picture, faults of a machine, active pathways. A mixture would need a group for each combination of
-switches; here each switch has its own pattern. Where the causes are a matter of degree, take
+when it is on: parts of a picture, faults of a machine, active pathways. A mixture would need a group for each
+combination of switches; here each switch has its own pattern. Where the causes are a matter of degree, take
 :class:`~fewer.latent.FactorAnalysis`.
 """
 
