@@ -20,7 +20,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.datasets import load_wine
 
-from fewer.latent import FactorAnalysis, select_n_components
+from fewer.latent import FactorAnalysis, MixtureOfFactorAnalyzers, select_n_components
 
 wine = load_wine(as_frame=True)
 with warnings.catch_warnings(record=True) as caught:
@@ -81,5 +81,24 @@ axes.plot([-1, 1], [-1, 1], color="grey", linestyle=":")
 axes.plot(complete.loadings_[:, 0], observed.loadings_[:, 0], "o", color="#2f7fb5", label="FactorAnalysis, as it is")
 axes.plot(complete.loadings_[:, 0], imputed.loadings_[:, 0], "o", color="#d99a2b", label="column means first")
 axes.set(xlabel="loading, complete table", ylabel="loading, 30% missing")
+axes.legend(frameon=False)
+figure.tight_layout()
+
+# %%
+# Several kinds of rows
+# ---------------------
+# :class:`~fewer.latent.MixtureOfFactorAnalyzers` lets each group of rows have factors of its own. It finds groups that
+# differ in how their columns go together, where means alone would not separate them: here two sheets that cross.
+group = np.repeat([0, 1], 250)
+along = np.array([[2, 2, 0, 1], [-1, 2, 2, 0]])[group]
+sheets = 1.5 * rng.normal(size=(500, 1)) * along + 0.4 * rng.normal(size=(500, 4))
+mixture = MixtureOfFactorAnalyzers(2, random_state=0).fit(sheets)
+found = mixture.predict(sheets)
+print(f"{max(np.mean(found == group), np.mean(found != group)):.0%} of the rows in the right group")
+
+figure, axes = plt.subplots(figsize=(5.4, 4.6))
+for label, colour in enumerate(["#2f7fb5", "#cf5f47"]):
+    axes.scatter(*sheets[found == label][:, :2].T, color=colour, s=12, label=f"group {label}")
+axes.set(xlabel="column 0", ylabel="column 1")
 axes.legend(frameon=False)
 figure.tight_layout()

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from fewer.study._drift import ColumnDrift, column_profiles, drift_of
     from fewer.study._errors import StudyError
     from fewer.study._estimate import time_estimate
+    from fewer.study._explain import Contribution, RowExplanation, explain_row
     from fewer.study._findings import Findings
     from fewer.study._folder import HOME, StudyFolder, StudyState, TemporaryFolder, studies_in, study_state
     from fewer.study._journal import Journal
@@ -45,6 +46,7 @@ __all__ = [
     "Caution",
     "Column",
     "ColumnDrift",
+    "Contribution",
     "Findings",
     "Finished",
     "Here",
@@ -55,6 +57,7 @@ __all__ = [
     "Promise",
     "Question",
     "Rival",
+    "RowExplanation",
     "RowsScore",
     "StudyComparison",
     "StudyData",
@@ -73,6 +76,7 @@ __all__ = [
     "column_profiles",
     "compare_studies",
     "drift_of",
+    "explain_row",
     "findings_of",
     "fit_model",
     "held_out_predictions",

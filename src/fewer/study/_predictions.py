@@ -82,6 +82,7 @@ class FittedCell(NamedTuple):
     model: Any
     X_test: Any
     names: list[str]
+    X_train: Any
 
 
 def fitted_cell(bench: Bench, repeat: int, fold: int, cell: Cell) -> FittedCell:
@@ -94,7 +95,7 @@ def fitted_cell(bench: Bench, repeat: int, fold: int, cell: Cell) -> FittedCell:
     number, size = cell
     candidate, piece = bench.plan.candidates[number], FoldWork(number, repeat, fold)
     y, seed = np.asarray(bench.data.dataset.y), seed_of(bench.plan, piece.key)
-    rows = bench.prepared(repeat, fold, counts=candidate.for_counts)
+    rows = bench.prepared(repeat, fold, counts=candidate.for_counts, impute=not candidate.takes_missing)
     train, test, names = rows.X_train, rows.X_test, rows.names
     learner = learner_of(candidate, bench.plan, y, seed)
     with columns_known_as(rows.names):
@@ -104,7 +105,7 @@ def fitted_cell(bench: Bench, repeat: int, fold: int, cell: Cell) -> FittedCell:
             selector, _ = bench.fitted_selector(piece, rows)
             columns = subset_path(selector, train.shape[1]).columns(size)
             train, test, names = train[:, columns], test[:, columns], [names[column] for column in columns]
-        return FittedCell(fitted(learner, train, y[bench.repeats[repeat][fold].train]), test, names)
+        return FittedCell(fitted(learner, train, y[bench.repeats[repeat][fold].train]), test, names, train)
 
 
 def do_predictions(work: PredictionWork, bench: Bench) -> dict[str, Any]:

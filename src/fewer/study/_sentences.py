@@ -42,6 +42,7 @@ Said = dict[str, Any]
 # So near to the best possible score, a test of a decrease has little room.
 _LITTLE_ROOM = 0.05
 _MOST_EDGES = 3
+_MOST_GROUPS = 3
 
 
 def in_words(findings: "Findings") -> "Findings":
@@ -353,18 +354,31 @@ def _importance(findings: "Findings", answer: Answer) -> Said:
         f"Permuted on held-out rows, {len(sure)} of {first_of}{counted(len(columns), 'column')} "
         f"{'lowers' if len(sure) == 1 else 'lower'} the {metric} with an interval above zero"
         f"{': ' + listed(sure, 5) if sure else ''}. The largest fall is {first['importance']:.3f}, of {first['name']} "
-        f"({interval_words(first['interval'], findings.plan.confidence, signed)}). {vote}"
+        f"({interval_words(first['interval'], findings.plan.confidence, signed)}).{_redundant(found)} {vote}"
     )
     how = (
         "Permutation importance: the winner with the shipped number of columns is fitted on the training rows of each "
         f"fold; each column is then permuted among the held-out rows ({of_importance.N_PERMUTATIONS} times on small "
         f"folds), and the fall of the {metric} is its importance, zero where the fold does not choose the column. "
         "Intervals are over the folds, account for overlapping training sets, and hold for one column at a time. A "
-        "column that others can replace has little importance, however much it is associated with the target. The "
+        "column that others can replace has little importance, however much it is associated with the target. So "
+        "columns of a redundancy group (correlations of 0.9 or more) are also permuted together, and each on its own "
+        "given the others: its residuals from a linear regression on them are permuted (conditional importance). The "
         "vote: every selection method that was scored on all folds ranks the columns on the training rows of every "
         "fold; the list is in the order of the mean rank."
     )
     return {"sentence": sentence, "how": how}
+
+
+def _redundant(found: Mapping[str, Any]) -> str:
+    """The first redundancy groups: what they are worth together, and each column given the others."""
+    said = []
+    given = {each["name"]: each["conditional"] for each in found["columns"] if "conditional" in each}
+    for group in found["groups"][:_MOST_GROUPS]:
+        largest = max(given.get(name, 0.0) for name in group["columns"])
+        names = listed(group["columns"], 3)
+        said.append(f"{names} by {group['importance']:.3f}, each by {largest:.3f} at most given the others")
+    return f" Nearly duplicate columns lower it together: {'; '.join(said)}." if said else ""
 
 
 def _predictions(findings: "Findings", answer: Answer) -> Said:
@@ -450,10 +464,26 @@ def _missing(findings: "Findings", answer: Answer) -> Said:
     )
     how = (
         f"{found['n_complete_rows']:,} rows are complete; {found['n_patterns']:,} different patterns of missing values "
-        f"occur. {judged}In the study itself, missing values are imputed inside the folds, from the training rows."
+        f"occur. {judged}In the study itself, missing values are imputed inside the folds, from the training rows"
+        + (", but for learners that take them as they are and get all columns." if found.get("not_imputed") else ".")
     )
+    not_imputed = [_without_imputing(each, findings) for each in found.get("not_imputed", ())]
     share = f"{found['share']:.1%} of the numbers are missing, in {found['n_columns']:,} of {found['n_numeric']:,} "
-    return {"sentence": f"{share}columns. {_imputed(filled)}", "how": how}
+    return {"sentence": " ".join([f"{share}columns.", _imputed(filled), *not_imputed]), "how": how}
+
+
+def _without_imputing(found: Mapping[str, Any], findings: "Findings") -> str:
+    """A learner that takes missing values as they are, against imputing first."""
+    low, high = found["imputed"]["interval"]
+    compared = "better" if low > 0 else "worse" if high < 0 else "not clearly different"
+    interval = interval_words((low, high), findings.plan.confidence, lambda value: f"{value:+.3f}")
+    said = (
+        f"The {findings.metric} of {found['learner']} with all columns is {found['score']:.3f} without imputation and "
+        f"{found['imputed']['score']:.3f} behind the imputer, so that not imputing is {compared} "
+        f"({found['imputed']['gain']:+.3f}, {interval})"
+    )
+    other = found["other"]
+    return said + (f"; the best other learner, {other['learner']}, has {other['score']:.3f}." if other else ".")
 
 
 def _imputed(filled: list[dict[str, Any]]) -> str:

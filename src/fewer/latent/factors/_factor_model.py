@@ -318,7 +318,7 @@ def gradient_steps(
 def starting_noise(S: np.ndarray, n_factors: int) -> np.ndarray:
     """What the other columns leave of each column's variance, as Jöreskog has it; half of it where that is nothing."""
     p = len(S)
-    variances = np.diag(S)
+    variances = np.maximum(np.diag(S), 1e-12)
     values, vectors = linalg.eigh(S / np.sqrt(np.outer(variances, variances)))
     if values[0] > 1e-8:
         left = (1 - n_factors / (2 * p)) / (vectors**2 @ (1 / values))

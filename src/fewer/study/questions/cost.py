@@ -63,7 +63,7 @@ def do_cost(work: CostWork, bench: Bench) -> dict[str, Any]:
 
 def _scores_of(cell: tuple[int, int], work: CostWork, bench: Bench) -> np.ndarray:
     """Decision values or probabilities of the rows held out: the larger, the more a row looks positive."""
-    model, test, _ = fitted_cell(bench, work.repeat, work.fold, cell)
+    model, test, *_ = fitted_cell(bench, work.repeat, work.fold, cell)
     if hasattr(model, "decision_function"):
         return np.asarray(model.decision_function(test), dtype=float)
     if hasattr(model, "predict_proba"):
