@@ -97,7 +97,7 @@ def fitted_cell(bench: Bench, repeat: int, fold: int, cell: Cell) -> FittedCell:
     candidate, piece = bench.plan.candidates[number], FoldWork(number, repeat, fold)
     y, weights = bench.rows(bench.repeats[repeat][fold].train)
     seed = seed_of(bench.plan, piece.key)
-    rows = bench.prepared(repeat, fold, counts=candidate.for_counts)
+    rows = bench.prepared(repeat, fold, counts=candidate.for_counts, impute=not candidate.takes_missing)
     learner = learner_of(candidate, bench.plan, bench.data.dataset.y, seed)
     size = min(size, rows.n_units)
     with columns_known_as(rows.names):

@@ -30,6 +30,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from fewer._estimators import model_score
 from fewer._kernels._one_thread import one_thread
 from fewer.evaluate import corrected_interval
 from fewer.study._final import FINAL, do_final
@@ -85,8 +86,9 @@ def do_importance(work: ImportanceWork, bench: Bench) -> dict[str, Any]:
     rng, scoring = np.random.default_rng(seed_of(bench.plan, work.key)), bench.plan.scoring
     with one_thread():
         model, X, names, X_train, _ = fitted_cell(bench, work.repeat, work.fold, work.cell)
-        counts = bench.plan.candidates[work.cell[0]].for_counts
-        unit_of = bench.prepared(work.repeat, work.fold, counts=counts).unit_of
+        candidate = bench.plan.candidates[work.cell[0]]
+        how = {"counts": candidate.for_counts, "impute": not candidate.takes_missing}
+        unit_of = bench.prepared(work.repeat, work.fold, **how).unit_of
         places: dict[str, list[int]] = {}
         for column, name in enumerate(names):
             places.setdefault(unit_of.get(name, name), []).append(column)
@@ -175,10 +177,12 @@ def _with_residuals(expected: np.ndarray, residual: np.ndarray, order: np.ndarra
     return (expected + residual[order])[:, None]
 
 
-def _score(model: Any, X: Any, y: np.ndarray, scoring: str, weights: np.ndarray | None) -> float:
+def _score(model: Any, X: Any, y: np.ndarray, scoring: str, weights: np.ndarray | None, scorer: Any = None) -> float:
     from sklearn.metrics import get_scorer
 
-    return weighted_score(get_scorer(scoring), model, X, y, weights)
+    if weights is None:
+        return model_score(model, X, y, scoring, scorer)
+    return weighted_score(scorer or get_scorer(scoring), model, X, y, weights)
 
 
 def _changed_scores(
@@ -198,8 +202,8 @@ def _changed_scores(
     for start in range(0, len(copies), at_once):
         permuted = [_changed(X, *copy) for copy in copies[start : start + at_once]]
         replayed = _Replayed(model, sparse.vstack(permuted, "csr") if sparse.issparse(X) else np.concatenate(permuted))
-        rows = (np.arange(k * n, (k + 1) * n)[:, None] for k in range(len(permuted)))
-        scores += [weighted_score(scorer, replayed, some, y, weights) for some in rows]
+        rows = [np.arange(k * n, (k + 1) * n)[:, None] for k in range(len(permuted))]
+        scores += [_score(replayed, some, y, scoring, weights, scorer) for some in rows]
     return scores
 
 
