@@ -87,8 +87,8 @@ def do_importance(work: ImportanceWork, bench: Bench) -> dict[str, Any]:
     with one_thread():
         model, X, names, X_train, _ = fitted_cell(bench, work.repeat, work.fold, work.cell)
         candidate = bench.plan.candidates[work.cell[0]]
-        how = {"counts": candidate.for_counts, "impute": not candidate.takes_missing}
-        unit_of = bench.prepared(work.repeat, work.fold, **how).unit_of
+        impute = not candidate.takes_missing
+        unit_of = bench.prepared(work.repeat, work.fold, counts=candidate.for_counts, impute=impute).unit_of
         places: dict[str, list[int]] = {}
         for column, name in enumerate(names):
             places.setdefault(unit_of.get(name, name), []).append(column)
