@@ -123,7 +123,7 @@ def nothing_smaller(plan: "Plan") -> str:
 
 def _in_short(findings: "Findings", answer: Any) -> Lead:
     """Which columns, and how far the folds agree on them, in one sentence for the top of the page."""
-    names = list(dict.fromkeys(column.source for column in answer.columns if column.chosen))
+    names = [column.name for column in answer.columns if column.chosen]
     first, n_made = listed(names[:4], 4), findings.n_made
     if n_made is not None:
         which = "The new column is" if n_made == 1 else f"The {n_made} new columns are"

@@ -189,12 +189,10 @@ def _how_few(findings: "Findings", answer: Any) -> Said:
 
 
 def _which(findings: "Findings", answer: Any) -> Said:
-    """Columns of the table; one of words counts by the category that was chosen most often."""
+    """The chosen columns, or groups of them, and how many of them most folds chose."""
     found, n_made = answer.evidence, findings.n_made
     chosen = [column for column in answer.columns if column.chosen]
-    frequency = {column.source: 0.0 for column in chosen}
-    for column in chosen:
-        frequency[column.source] = max(frequency[column.source], column.frequency)
+    frequency = {column.name: column.frequency for column in chosen}
     shown = listed(list(frequency), 5)
     if n_made is not None:
         sentence = f"All {len(frequency):,} columns go into the {counted(n_made, 'new column')}; most of {shown}."
