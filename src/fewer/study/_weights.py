@@ -80,7 +80,33 @@ def takes_weights(estimator: Any) -> bool:
 
 
 def fit_weighted(estimator: Any, X: Any, y: Any, weights: np.ndarray | None) -> Any:
-    """The estimator, fitted with the weights if there are any and it takes them."""
+    """The estimator, fitted with the weights if there are any and it takes them.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Not fitted; a pipeline or a search as well. Every part that can take weights gets them, except scalers.
+    X : array, frame or sparse matrix
+        The rows.
+    y : array
+        Their targets.
+    weights : ndarray of shape (n_rows,) or None
+        Weight of each row.
+
+    Returns
+    -------
+    estimator : estimator
+        The same, fitted.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.linear_model import LinearRegression
+    >>> from fewer.study import fit_weighted
+    >>> X, y = np.array([[0.0], [1.0], [1.0]]), np.array([0.0, 1.0, 3.0])
+    >>> fit_weighted(LinearRegression(), X, y, np.array([1.0, 3.0, 1.0])).predict(X).round(1)
+    array([0. , 1.5, 1.5])
+    """
     from sklearn import config_context
 
     if weights is None or not takes_weights(estimator):
