@@ -171,7 +171,8 @@ OPTIONS: tuple[Option, ...] = (
         "scoring",
         "str or iterable of str",
         None,
-        "Scorers of scikit-learn, such as balanced_accuracy,roc_auc: the first decides, all are reported.",
+        "Scorers of scikit-learn, such as balanced_accuracy,roc_auc,neg_log_loss, or proper scores (neg_boosting_loss, "
+        "neg_minimal_loss, neg_asymmetric_1_loss, neg_asymmetric_2_loss): the first decides, all are reported.",
         "plan",
         by_default="accuracy or balanced_accuracy; r2 for numbers",
         **_NAMES,

@@ -37,6 +37,7 @@ from fewer.study._plan import Plan
 from fewer.study._predictions import Cell, fitted_cell
 from fewer.study._question import Answer, Finished, Here, Payloads, Pieces, Question, Verdict
 from fewer.study._scores import AllScores, CandidateScores
+from fewer.study._scoring import scorer_named
 from fewer.study._work import Bench, seed_of
 
 TITLE = "How much does each column matter?"
@@ -164,9 +165,7 @@ def _with_residuals(expected: np.ndarray, residual: np.ndarray, order: np.ndarra
 
 
 def _score(model: Any, X: Any, y: np.ndarray, scoring: str) -> float:
-    from sklearn.metrics import get_scorer
-
-    return get_scorer(scoring)(model, X, y)
+    return scorer_named(scoring)(model, X, y)
 
 
 def _changed_scores(
@@ -177,9 +176,7 @@ def _changed_scores(
     scoring: str,
 ) -> list[float]:
     """Scores on copies of the rows, each with some columns replaced."""
-    from sklearn.metrics import get_scorer
-
-    scorer, n = get_scorer(scoring), len(y)
+    scorer, n = scorer_named(scoring), len(y)
     at_once = max(1, _CELLS // max(1, X.shape[0] * X.shape[1]))
     scores = []
     for start in range(0, len(copies), at_once):
