@@ -119,6 +119,13 @@ def test_labels_may_be_words_and_frames_of_any_library_give_the_same():
     np.testing.assert_array_equal(small().fit(nullable, y).predict_proba(nullable), expected)
 
 
+def test_a_table_that_is_stored_by_columns_gives_the_same():
+    X, y = table()
+    by_columns = np.asfortranarray(X)
+    expected = small().fit(X, y).predict_proba(X)
+    np.testing.assert_allclose(small().fit(by_columns, y).predict_proba(by_columns), expected, atol=1e-9)
+
+
 def test_a_row_without_any_entry_is_left_out_and_predicted_by_the_weights():
     X, y = table()
     extended, labels = np.vstack([X, np.full((10, 2), np.nan)]), np.append(y, ["yes"] * 10)

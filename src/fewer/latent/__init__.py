@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from fewer.latent.chains._state_figure import plot_states
     from fewer.latent.classes._latent_class import LatentClass
     from fewer.latent.classes._latent_profile import LatentProfile
+    from fewer.latent.classes._three_step import three_step_covariates, three_step_outcome
     from fewer.latent.counts._component_features import ComponentClassifier, ComponentFeatures
     from fewer.latent.counts._discrete_components import DiscreteComponentAnalysis
     from fewer.latent.experts._iqgme_classifier import IQGMEClassifier
@@ -50,6 +51,8 @@ if TYPE_CHECKING:  # classes of results: documented, but not in __all__
     from fewer.latent.classes._latent_class import DIC as DIC
     from fewer.latent.classes._latent_class import ClassDraws as ClassDraws
     from fewer.latent.classes._latent_profile import ProfileTable as ProfileTable
+    from fewer.latent.classes._three_step import ThreeStepCovariates as ThreeStepCovariates
+    from fewer.latent.classes._three_step import ThreeStepOutcome as ThreeStepOutcome
     from fewer.latent.factors._loadings import LoadingsTable as LoadingsTable
     from fewer.latent.traits._item_table import ItemTable as ItemTable
     from fewer.latent.variational._riemannian_cg import Minimum as Minimum
@@ -85,6 +88,8 @@ __all__ = [
     "plot_states",
     "riemannian_cg",
     "select_n_components",
+    "three_step_covariates",
+    "three_step_outcome",
     "top_features",
 ]
 

@@ -225,7 +225,8 @@ def fit_model(plan: "Plan", data: "StudyData", findings: "Findings") -> StudyMod
     from sklearn.compose import ColumnTransformer
     from sklearn.pipeline import Pipeline
 
-    from_others = imputer_named(plan.impute).from_others
+    winner = plan.candidates[findings.winner]
+    from_others = imputer_named(plan.impute).from_others and not winner.takes_missing
     if from_others and not data.dataset.has_missing:
         from_others, impute = False, "median"
     else:
@@ -234,8 +235,8 @@ def fit_model(plan: "Plan", data: "StudyData", findings: "Findings") -> StudyMod
     table = tuple(each for each in findings.table if not each.left_out and (from_others or each.name in chosen))
     sources = [each.name for each in table]
     dataset = decoded(data.dataset if len(sources) == data.dataset.n_columns else data.dataset.keep(sources))
-    winner = plan.candidates[findings.winner]
-    prepare = preparation(dataset, impute, missing=True, seed=plan.seed, counts=winner.for_counts)
+    missing = not winner.takes_missing
+    prepare = preparation(dataset, impute, missing=missing, seed=plan.seed, counts=winner.for_counts)
     learner = of_moderate_size(learner_of(winner, plan, dataset.y, seed_of(plan, "model")), dataset.n_rows)
     with one_thread():
         X = fit_prepared(prepare, dataset.X, keep=True)

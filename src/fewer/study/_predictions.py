@@ -96,7 +96,7 @@ def fitted_cell(bench: Bench, repeat: int, fold: int, cell: Cell) -> FittedCell:
     number, size = cell
     candidate, piece = bench.plan.candidates[number], FoldWork(number, repeat, fold)
     y, seed = np.asarray(bench.data.dataset.y), seed_of(bench.plan, piece.key)
-    rows = bench.prepared(repeat, fold, counts=candidate.for_counts)
+    rows = bench.prepared(repeat, fold, counts=candidate.for_counts, impute=not candidate.takes_missing)
     train, test, names = rows.X_train, rows.X_test, rows.names
     learner = learner_of(candidate, bench.plan, y, seed)
     with columns_known_as(rows.names):

@@ -464,10 +464,26 @@ def _missing(findings: "Findings", answer: Answer) -> Said:
     )
     how = (
         f"{found['n_complete_rows']:,} rows are complete; {found['n_patterns']:,} different patterns of missing values "
-        f"occur. {judged}In the study itself, missing values are imputed inside the folds, from the training rows."
+        f"occur. {judged}In the study itself, missing values are imputed inside the folds, from the training rows"
+        + (", but for learners that take them as they are and get all columns." if found.get("not_imputed") else ".")
     )
+    not_imputed = [_without_imputing(each, findings) for each in found.get("not_imputed", ())]
     share = f"{found['share']:.1%} of the numbers are missing, in {found['n_columns']:,} of {found['n_numeric']:,} "
-    return {"sentence": f"{share}columns. {_imputed(filled)}", "how": how}
+    return {"sentence": " ".join([f"{share}columns.", _imputed(filled), *not_imputed]), "how": how}
+
+
+def _without_imputing(found: Mapping[str, Any], findings: "Findings") -> str:
+    """A learner that takes missing values as they are, against imputing first."""
+    low, high = found["imputed"]["interval"]
+    compared = "better" if low > 0 else "worse" if high < 0 else "not clearly different"
+    interval = interval_words((low, high), findings.plan.confidence, lambda value: f"{value:+.3f}")
+    said = (
+        f"The {findings.metric} of {found['learner']} with all columns is {found['score']:.3f} without imputation and "
+        f"{found['imputed']['score']:.3f} behind the imputer, so that not imputing is {compared} "
+        f"({found['imputed']['gain']:+.3f}, {interval})"
+    )
+    other = found["other"]
+    return said + (f"; the best other learner, {other['learner']}, has {other['score']:.3f}." if other else ".")
 
 
 def _imputed(filled: list[dict[str, Any]]) -> str:

@@ -101,16 +101,18 @@ class Bench:
         self.plan = plan
         self.data = data
         self.repeats = table_folds(plan, data) if repeats is None else repeats
-        self._last: tuple[tuple[int, int, Counts], PreparedFold] | None = None
+        self._last: tuple[tuple[int, int, Counts, bool], PreparedFold] | None = None
         self._reduced: tuple[tuple[int, int, str, Counts], tuple[Any, list[Note]]] | None = None
         self._whole: tuple[Counts, PreparedTable] | None = None
 
-    def prepared(self, repeat: int, fold: int, *, counts: Counts = None) -> "PreparedFold":
-        """The rows of a fold, made ready, and kept for the next candidate."""
-        if self._last is None or self._last[0] != (repeat, fold, counts):
+    def prepared(self, repeat: int, fold: int, *, counts: Counts = None, impute: bool = True) -> "PreparedFold":
+        """The rows of a fold, made ready, and kept for the next candidate; without imputing, NaN stays NaN."""
+        impute = impute or not self.data.dataset.has_missing  # without missing values, the rows are the same
+        if self._last is None or self._last[0] != (repeat, fold, counts, impute):
             self.let_go()  # two folds of a large table need not be in memory at once
-            rows = prepared_fold(self.data.dataset, self.repeats[repeat][fold], self.plan, counts=counts)
-            self._last = (repeat, fold, counts), rows
+            held = self.repeats[repeat][fold]
+            rows = prepared_fold(self.data.dataset, held, self.plan, counts=counts, impute=impute)
+            self._last = (repeat, fold, counts, impute), rows
         return self._last[1]
 
     def fitted_selector(self, work: FoldWork, rows: "PreparedFold") -> tuple[Any, list[Note]]:
@@ -172,9 +174,11 @@ class PreparedFold(NamedTuple):
     notes: list[Note]
 
 
-def prepared_fold(dataset: "Dataset", fold: Fold, plan: Plan, *, counts: Counts = None) -> PreparedFold:
+def prepared_fold(
+    dataset: "Dataset", fold: Fold, plan: Plan, *, counts: Counts = None, impute: bool = True
+) -> PreparedFold:
     """The rows of a fold, prepared by a pipeline that is fitted on the training rows."""
-    prepare = preparation(dataset, plan.impute, seed=plan.seed, counts=counts)
+    prepare = preparation(dataset, plan.impute, missing=None if impute else False, seed=plan.seed, counts=counts)
     with noted() as notes:
         X_train = fit_prepared(prepare, dataset.take(fold.train).X)
         X_test = prepared_rows(prepare, dataset.take(fold.test).X)
@@ -263,7 +267,7 @@ def do_fold(work: FoldWork, bench: Bench) -> dict[str, Any]:
     fold = bench.repeats[work.repeat][work.fold]
     seed = seed_of(plan, work.key)
     with one_thread():
-        rows = bench.prepared(work.repeat, work.fold, counts=candidate.for_counts)
+        rows = bench.prepared(work.repeat, work.fold, counts=candidate.for_counts, impute=not candidate.takes_missing)
         with columns_known_as(rows.names):
             reducer: Any = candidate.reducer and candidate.reducer.reducer(seed=seed)
             of_reducer: list[Note] = []

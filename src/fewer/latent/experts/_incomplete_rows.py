@@ -66,7 +66,7 @@ def blocks_of(X: np.ndarray, n_components: int, *, by_missing: bool = False) -> 
     """
     missing = np.isnan(X)
     n_missing = missing.sum(axis=1)
-    packed = np.packbits(missing, axis=1)
+    packed = np.ascontiguousarray(np.packbits(missing, axis=1))  # of a table by columns it is not
     patterns = packed.view(np.dtype((np.void, packed.shape[1]))).ravel()
     order = np.argsort(patterns, kind="stable")
     kinds: dict[Literal["missing", "observed", "nothing"], np.ndarray] = {

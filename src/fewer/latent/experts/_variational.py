@@ -15,7 +15,7 @@ References: Wang, C., Liao, X., Carin, L. and Dunson, D. B. (2010). Classificati
 process priors. Journal of Machine Learning Research 11, 3269-3311.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.special import betaln, digamma, gammaln, log_ndtr, logsumexp
@@ -27,7 +27,7 @@ from fewer.latent._normal_wishart import (
     expectations,
     normal_wishart_posterior,
 )
-from fewer.latent.experts._incomplete_rows import Block, conditionals, moments, quadratics_of
+from fewer.latent.experts._incomplete_rows import NEGLIGIBLE, Block, conditionals, moments, quadratics_of
 
 _LOG_2PI = float(np.log(2 * np.pi))
 # Precision of the coefficients at the start: experts that are pulled together from the beginning stay together.
@@ -126,17 +126,15 @@ def no_sums(n_components: int, n_outputs: int, n_columns: int) -> Sums:
 
 def add_rows(sums: Sums, completed: np.ndarray, shares: np.ndarray, labels: np.ndarray) -> None:
     """Add rows (K, b, P) with shares (b, K) and expected soft labels (b, C); covariances are added elsewhere."""
-    for k, rows in enumerate(completed):
-        used = np.flatnonzero(shares[:, k])
-        if not len(used):
-            continue
-        own, rows = shares[used, k], rows[used]
-        weighted = rows * own[:, None]
-        sums.sizes[k] += own.sum()
-        sums.rows[k] += weighted.sum(axis=0)
-        sums.products[k] += weighted.T @ rows
-        sums.labels[k, :, :-1] += labels[used].T @ weighted
-        sums.labels[k, :, -1] += labels[used].T @ own
+    sizes = shares.sum(axis=0)
+    used = np.flatnonzero(sizes > NEGLIGIBLE)
+    rows = completed[used]
+    weighted = rows * shares.T[used, :, None]
+    sums.sizes[:] += sizes
+    sums.rows[used] += weighted.sum(axis=1)
+    sums.products[used] += weighted.transpose(0, 2, 1) @ rows
+    sums.labels[used, :, :-1] += labels.T @ weighted
+    sums.labels[used, :, -1] += shares.T[used] @ labels
 
 
 def mean_soft_labels(locations: np.ndarray, signs: np.ndarray) -> np.ndarray:
@@ -307,11 +305,12 @@ def updated_sticks(sizes: np.ndarray, priors: Priors, sticks: Sticks) -> Sticks:
     )
 
 
-def log_stick_weights(sticks: Sticks) -> np.ndarray:
-    """``E[log pi_h]``."""
+def log_stick_weights(sticks: Any) -> np.ndarray:
+    """``E[log pi_h]``, along the last axis."""
     total = digamma(sticks.first + sticks.second)
-    rests = np.concatenate([[0.0], np.cumsum(digamma(sticks.second) - total)])
-    return rests + np.append(digamma(sticks.first) - total, 0.0)
+    one = np.zeros((*total.shape[:-1], 1))
+    rests = np.concatenate([one, np.cumsum(digamma(sticks.second) - total, axis=-1)], axis=-1)
+    return rests + np.concatenate([digamma(sticks.first) - total, one], axis=-1)
 
 
 def stick_weights(first: np.ndarray, second: np.ndarray) -> np.ndarray:
@@ -323,7 +322,9 @@ def stick_weights(first: np.ndarray, second: np.ndarray) -> np.ndarray:
 def divergence(state: State, priors: Priors, known: Expectations) -> float:
     """Kullback-Leibler divergence of all factors but those of the rows from their priors."""
     of_gates = divergence_from_prior(state.gates, priors.gates, known).sum()
-    return float(of_gates + expert_divergence(state.experts, state.hyper, priors) + stick_divergence(state, priors))
+    return float(
+        of_gates + expert_divergence(state.experts, state.hyper, priors) + stick_divergence(state.sticks, priors)
+    )
 
 
 def expert_divergence(experts: Experts, hyper: Hyper, priors: Priors) -> float:
@@ -351,9 +352,9 @@ def expert_divergence(experts: Experts, hyper: Hyper, priors: Priors) -> float:
     return float(of_coef + of_precisions + of_means)
 
 
-def stick_divergence(state: State, priors: Priors) -> float:
+def stick_divergence(sticks: Sticks, priors: Priors) -> float:
     """That of q(V) and q(alpha)."""
-    first, second, shape, rate = state.sticks
+    first, second, shape, rate = sticks
     total = digamma(first + second)
     log_taken, log_rest = digamma(first) - total, digamma(second) - total
     mean, log_mean = shape / rate, digamma(shape) - np.log(rate)
@@ -368,6 +369,12 @@ def stick_divergence(state: State, priors: Priors) -> float:
         - (rate - prior_rate) * mean
     )
     return float(of_sticks.sum() + of_concentration)
+
+
+def first_hyper(priors: Priors, n_outputs: int, n_columns: int) -> Hyper:
+    """Coefficients about 0, with a small precision."""
+    rates = np.full((n_outputs, n_columns + 1), priors.coef_shape / _VAGUE)
+    return Hyper(np.zeros_like(rates), priors.coef_mean_precision, priors.coef_shape, rates)
 
 
 def starting_state(table: Table, priors: Priors, filled: np.ndarray, shares: np.ndarray, spread: np.ndarray) -> State:
@@ -385,12 +392,7 @@ def starting_state(table: Table, priors: Priors, filled: np.ndarray, shares: np.
     )
     uncertain = np.isnan(filled).astype(np.float64)
     sums.products[:] += np.einsum("ih,ip->hp", shares, uncertain)[:, :, None] * np.diag(spread)
-    hyper = Hyper(
-        np.zeros((n_outputs, n_columns + 1)),
-        priors.coef_mean_precision,
-        priors.coef_shape,
-        np.full((n_outputs, n_columns + 1), priors.coef_shape / _VAGUE),
-    )
+    hyper = first_hyper(priors, n_outputs, n_columns)
     n_sticks = shares.shape[1] - 1
     sticks = Sticks(np.ones(n_sticks), np.ones(n_sticks), priors.concentration_shape, priors.concentration_rate)
     squares = table.weights @ (1 + locations * mean_soft_labels(locations, table.signs))

@@ -1,20 +1,26 @@
-"""Missing values of a table: how many, where, what they depend on, and how well they can be imputed."""
+"""Missing values of a table: how many, where, what they depend on, how well they can be imputed, and whether to.
+
+A learner that takes missing values as they are is compared with itself behind the imputer of the study, on the same
+folds, and with the best other learner behind the imputer.
+"""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from fewer._kernels._one_thread import one_thread
 from fewer.catalogue import imputer_named
+from fewer.evaluate import corrected_interval
 from fewer.study._coded import words_of
 from fewer.study._question import Answer, Finished, Here, Question, Verdict
 from fewer.study._recipes import seeded
-from fewer.study._work import Bench
+from fewer.study._work import Bench, FoldWork, learner_of, seed_of
 
 if TYPE_CHECKING:
     from fewer.complete import CompletionScore
     from fewer.io import Dataset
-    from fewer.study._scores import AllScores
+    from fewer.study._scores import AllScores, CandidateScores
 
 TITLE = "Missing values"
 MISSING = "missing"
@@ -27,6 +33,8 @@ _HIDDEN = 0.1
 _MOST_SHOWN = 30
 # Tried beside the imputer of the study where that looks at one column at a time.
 _BY_OTHERS = "PCAMissing"
+# Learners that impute nothing are fitted once more behind the imputer, at most so many times each.
+_MOST_FITS = 10
 
 
 def do_missing(bench: Bench, scores: "AllScores") -> dict[str, Any]:
@@ -62,7 +70,43 @@ def do_missing(bench: Bench, scores: "AllScores") -> dict[str, Any]:
         ],
         "n_dependent": len(pattern.dependent),
         "filled": _filled_in(table, bench),
+        "not_imputed": [
+            _with_and_without(bench, scores, each)
+            for each in scores.with_everything
+            if bench.plan.candidates[each.number].takes_missing
+        ],
     }
+
+
+def _with_and_without(bench: Bench, scores: "AllScores", own: "CandidateScores") -> dict[str, Any]:
+    """Scores of a learner with all columns, missing values as they are and imputed, and of the best other learner."""
+    from sklearn.metrics import get_scorer
+
+    plan, y = bench.plan, np.asarray(bench.data.dataset.y)
+    n_repeats = max(1, min(plan.n_repeats, _MOST_FITS // plan.n_folds))
+    imputed = np.empty((n_repeats, plan.n_folds))
+    for repeat, fold in np.ndindex(imputed.shape):
+        rows, held = bench.prepared(repeat, fold), bench.repeats[repeat][fold]
+        seed = seed_of(plan, FoldWork(own.number, repeat, fold).key)
+        with one_thread():
+            learner = learner_of(plan.candidates[own.number], plan, y, seed).fit(rows.X_train, y[held.train])
+            imputed[repeat, fold] = get_scorer(plan.scoring)(learner, rows.X_test, y[held.test])
+    as_is = own.scores[:n_repeats, :, 0]
+    others = [each for each in scores.with_everything if not plan.candidates[each.number].takes_missing]
+    best = max(others, key=lambda each: (round(each.score, 10), -each.number), default=None)
+    return {
+        "learner": own.labels[1],
+        "score": own.score,
+        "imputed": {"score": float(imputed.mean()), **_difference(as_is - imputed, own)},
+        "other": best
+        and {"learner": best.labels[1], "score": best.score, **_difference(own.fold_scores - best.fold_scores, own)},
+    }
+
+
+def _difference(differences: np.ndarray, own: "CandidateScores") -> dict[str, Any]:
+    """Mean gain of not imputing, and its interval."""
+    interval = corrected_interval(differences, own.confidence, own.test_ratio)
+    return {"gain": float(differences.mean()), "interval": [float(end) for end in interval]}
 
 
 def _numbers(dataset: "Dataset") -> tuple[np.ndarray, list[str]]:
