@@ -6,6 +6,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+from fewer._wording import rounded_percent
 from fewer.datasets import make_drift, make_leak, make_rows_per_patient
 from fewer.io import Dataset
 from fewer.overview import describe
@@ -61,7 +62,10 @@ def test_hubs_come_with_many_columns_and_are_named_with_their_consequence():
     assert found.evidence["never_listed"] == many.hubness.never_listed > 0.1
     sentence = in_words(found).sentence
     assert sentence.startswith("Nearest neighbours are")
-    assert f"{many.hubness.never_listed:.0%} of the rows are never among the 10 nearest of another" in sentence
+    assert (
+        f"{rounded_percent(many.hubness.never_listed)} of the rows are never among the 10 nearest of another"
+        in sentence
+    )
     assert "imputation by neighbours suffer" in sentence
 
 
