@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from fewer.latent.counts._component_features import ComponentClassifier, ComponentFeatures
     from fewer.latent.counts._discrete_components import DiscreteComponentAnalysis
     from fewer.latent.experts._iqgme_classifier import IQGMEClassifier
+    from fewer.latent.factors._cooperative_vq import CooperativeVQ
     from fewer.latent.factors._factor_analysis import FactorAnalysis
     from fewer.latent.factors._mixture_of_factor_analyzers import MixtureOfFactorAnalyzers
     from fewer.latent.lattices._hidden_ising import HiddenIsing
@@ -53,6 +54,7 @@ if TYPE_CHECKING:  # classes of results: documented, but not in __all__
     from fewer.latent.classes._latent_profile import ProfileTable as ProfileTable
     from fewer.latent.classes._three_step import ThreeStepCovariates as ThreeStepCovariates
     from fewer.latent.classes._three_step import ThreeStepOutcome as ThreeStepOutcome
+    from fewer.latent.factors._cooperative_vq import CauseDraws as CauseDraws
     from fewer.latent.factors._loadings import LoadingsTable as LoadingsTable
     from fewer.latent.traits._item_table import ItemTable as ItemTable
     from fewer.latent.variational._riemannian_cg import Minimum as Minimum
@@ -65,6 +67,7 @@ __all__ = [
     "BlockDiagonalMetric",
     "ComponentClassifier",
     "ComponentFeatures",
+    "CooperativeVQ",
     "DiagonalMetric",
     "DiscreteComponentAnalysis",
     "FactorAnalysis",

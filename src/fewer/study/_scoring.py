@@ -8,8 +8,6 @@ of :func:`fewer.learn.proper_loss`, for two classes.
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 # By the names of the losses: what a study calls them, with a minus, because higher scores are better.
 PROPER_SCORES = {
     "neg_brier_score": "brier",
@@ -36,6 +34,8 @@ class ProperScorer:
     _sign = -1
 
     def __call__(self, estimator: Any, X: Any, y: Any, sample_weight: Any = None) -> float:
+        import numpy as np
+
         from fewer.learn import proper_loss
 
         if not hasattr(estimator, "classes_"):
