@@ -22,6 +22,15 @@ if TYPE_CHECKING:
     from fewer.latent.counts._discrete_components import DiscreteComponentAnalysis
     from fewer.latent.mixtures._mixture_discriminant import MixtureDiscriminantAnalysis
     from fewer.latent.mixtures._shared_mixture import AspectModelWithCovariates, SharedMixtureDiscriminant
+    from fewer.latent.regularized._constraints import (
+        AtMostCount,
+        L1LinfSparsity,
+        LinearConstraint,
+        ProportionConstraint,
+        l1linf_score,
+    )
+    from fewer.latent.regularized._models import PosteriorRegularizedHMM, PosteriorRegularizedMixture
+    from fewer.latent.regularized._projection import kl_project
 
 if TYPE_CHECKING:  # classes of results: documented, but not in __all__
     from fewer.latent._choice_of_size import SizeChoice as SizeChoice
@@ -30,21 +39,30 @@ if TYPE_CHECKING:  # classes of results: documented, but not in __all__
     from fewer.latent._components import TopFeatures as TopFeatures
     from fewer.latent.aspects._aspect_report import AspectReport as AspectReport
     from fewer.latent.aspects._plsa import TopicPrecision as TopicPrecision
+    from fewer.latent.regularized._projection import Projection as Projection
 
 __all__ = [
     "PLSA",
     "AspectModel",
     "AspectModelWithCovariates",
+    "AtMostCount",
     "BagOfPrototypes",
     "ComponentClassifier",
     "ComponentFeatures",
     "DiscreteComponentAnalysis",
     "HiddenMarkov",
+    "L1LinfSparsity",
+    "LinearConstraint",
     "MixtureDiscriminantAnalysis",
+    "PosteriorRegularizedHMM",
+    "PosteriorRegularizedMixture",
+    "ProportionConstraint",
     "SharedMixtureDiscriminant",
     "aspect_report",
     "component_coherence",
     "component_stability",
+    "kl_project",
+    "l1linf_score",
     "match_components",
     "plot_rows",
     "plot_states",
