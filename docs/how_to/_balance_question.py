@@ -20,18 +20,21 @@ def answer(done):
     """The answer, from finished work."""
     classes = done.work[WORK]["classes"]
     if not classes:
-        return Answer(TITLE, Verdict.NOT_TESTED, "Not tested: the target is numeric.")
+        return Answer(Verdict.NOT_TESTED, reason="the target is numeric")
     rarest = min(classes, key=lambda each: each["rows"])
     share = rarest["rows"] * len(classes) / sum(each["rows"] for each in classes)
-    verdict, word = (Verdict.YES, "Yes") if share > 0.5 else (Verdict.NO, "No")
-    return Answer(
-        TITLE,
-        verdict,
-        f"{word}: {rarest['label']}, the rarest class, has {share:.0%} of an equal share.",
-        number=share,
-        how="The rows of the rarest class, divided by the mean number of rows of a class.",
-        evidence={"classes": classes},
-    )
+    return Answer(Verdict.YES if share > 0.5 else Verdict.NO, share, evidence={"classes": classes, "rarest": rarest})
 
 
-QUESTION = Question("balance", TITLE, answer, lambda plan, scores, work: [Here(WORK, count_classes)])
+def words(findings, answer):
+    """The answer for people, from the answer for programs."""
+    if answer.verdict == Verdict.NOT_TESTED:
+        return {"sentence": f"Not tested: {answer.reason}."}
+    label, share = answer.evidence["rarest"]["label"], f"{answer.number:.0%}"
+    return {
+        "sentence": f"{answer.verdict.capitalize()}: {label}, the rarest class, has {share} of an equal share.",
+        "how": "The rows of the rarest class, divided by the mean number of rows of a class.",
+    }
+
+
+QUESTION = Question("balance", TITLE, answer, lambda plan, scores, work: [Here(WORK, count_classes)], words=words)

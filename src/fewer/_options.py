@@ -240,6 +240,16 @@ OPTIONS: tuple[Option, ...] = (
         "plan",
         metavar="FN=A,FP=B",
     ),
+    Option(
+        "budget",
+        "str or float",
+        None,
+        "Time limit, such as 90s, 30m or 2h (a number is seconds): after the first fold, the study has fewer repeats, "
+        "permutations or candidates if it would take longer, and the report says so.",
+        "plan",
+        metavar="TIME",
+        by_default="no limit",
+    ),
     Option("questions", "iterable of str", None, "Questions of other packages to ask as well.", "plan", **_NAMES),
     Option("seed", "int", 0, "Random seed.", "plan", metavar="N", typed=int),
     Option("keep", "iterable of str", (), "Columns to use although they look like identifiers.", "table", **_NAMES),

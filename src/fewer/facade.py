@@ -4,6 +4,7 @@ Like the command line, it only combines the other packages.
 """
 
 from collections.abc import Iterable, Mapping
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -51,7 +52,7 @@ class Study:
     folder : StudyFolder
         Its files.
     plan : Plan
-        What was done.
+        What was done; with a time limit, what that left of the plan.
     findings : Findings
         What was found.
 
@@ -69,12 +70,12 @@ class Study:
     # Keeps a temporary folder as long as the study itself.
     _temporary: Any = None
 
-    def __init__(self, folder: "str | Path", *, trusted: Iterable[str] = ()) -> None:
+    def __init__(self, folder: "str | Path", *, trusted: Iterable[str] = (), _journal: Journal | None = None) -> None:
         self._trusted = tuple(trusted)
         self.folder = StudyFolder(Path(folder))
-        with Journal.read(self.folder.journal) as journal:
-            self.plan: Plan = journal.plan
+        with nullcontext(_journal) if _journal is not None else Journal.read(self.folder.journal) as journal:
             self.findings: Findings = findings_of(journal)
+            self.plan: Plan = self.findings.plan
             self.seconds: dict[str, float] = journal.seconds()
         self._model: StudyModel | None = None
 
@@ -259,17 +260,18 @@ def carry_out(
             else:
                 with Engine.local(n_jobs) as here:
                     run_plan(plan, data, journal, engine=here, progress=progress)
-        study = Study(folder.path)
-        _write(study, data)
+            study = Study(folder.path, _journal=journal)
+            predictions = held_out_predictions(journal)
+        _write(study, data, predictions)
     return study
 
 
-def _write(study: Study, data: StudyData) -> None:
+def _write(study: Study, data: StudyData, predictions: "pl.DataFrame") -> None:
     folder, findings = study.folder, study.findings
     try:
         study.plan.save(folder.plan)
         write_whole(folder.features, "".join(f"{name}\n" for name in findings.chosen))
-        write_whole(folder.predictions, parquet_of(study.predictions))
+        write_whole(folder.predictions, parquet_of(predictions))
         study._model = fit_model(study.plan, data, findings)
         try:
             study._model.save(folder.model)

@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 from scipy import stats
-from tests.tolerances import rounding
 
 from fewer.latent._normal_wishart import (
     NormalWishart,
@@ -16,6 +15,7 @@ from fewer.latent._normal_wishart import (
     normal_wishart_posterior,
     single_normal_wishart,
 )
+from tolerances import rounding
 
 PRIOR = single_normal_wishart([0.5, -1.0, 0.0], 0.3, np.array([[2.0, 0.4, 0.0], [0.4, 1.0, 0.1], [0, 0.1, 1.5]]), 4.5)
 

@@ -17,6 +17,7 @@ from fewer.report import study_page, study_summary_html
 from fewer.report._study_figures import null_figure
 from fewer.report._study_numbers import duration
 from fewer.study import Caution, Plan
+from fewer.study._first_lines import first_lines
 
 _VOID = {"meta", "input", "br", "link", "img"}
 
@@ -116,13 +117,13 @@ def test_every_number_says_how_it_was_obtained(page, nasty_study):
 
 def test_a_critical_first_line_is_marked_and_leads_to_the_warnings(nasty_study):
     critical = Caution(
-        "critical", "target leakage", "x1 alone predicts the target.", {}, "x1 predicts the target: check."
+        "critical", "target leakage", {}, "x1 alone predicts the target.", "x1 predicts the target: check."
     )
     findings = nasty_study.findings
-    verdict = (critical.headline, critical.sentence, findings.headline)
     careful = replace(findings.careful, cautions=(critical, *findings.cautions))
-    answers = {**findings.answers, "careful": careful}
-    changed = replace(findings, headline=critical.headline, verdict=verdict, answers=answers)
+    changed = first_lines(replace(findings, answers={**findings.answers, "careful": careful}))
+    assert changed.verdict[:2] == (critical.headline, critical.sentence)
+    assert changed.verdict[2].startswith(findings.headline)
     page = _Page(study_page(changed))
     (first,) = page.all("div", class_="headline critical")
     assert first["text"].strip() == critical.headline

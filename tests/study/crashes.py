@@ -35,7 +35,7 @@ def small_study(n_permutations=0):
     X = rng.normal(size=(24, 4)) + 1.5 * y[:, None] * (np.arange(4) < 2)
     columns = {f"x{place}": column for place, column in enumerate(X.T)}
     data = study_data(Dataset.from_frame(columns | {"state": np.array(["ill", "well"])[y]}, target="state"))
-    effort = {"n_folds": 2, "n_repeats": 1, "n_permutations": n_permutations}
+    effort = {"n_folds": 2, "n_repeats": 1, "n_permutations": n_permutations, "budget": "1d"}
     return make_plan(data, preset="quick", methods=["anova"], learners=["ridge"], **effort), data
 
 

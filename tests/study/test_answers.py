@@ -10,11 +10,12 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from fewer._wording import rows_words
+from fewer._wording import metric_words, rows_words
 from fewer.io import Dataset
 from fewer.study._decision import Cells, Choice, claim
 from fewer.study._null_test import null_evidence
 from fewer.study._scores import AllScores, CandidateScores
+from fewer.study._sentences import WORDS
 from fewer.study._work import NullWork
 from fewer.study.questions import fewer_help, how_few, interacting, learnable, which
 from fewer.study.questions.careful import instability
@@ -26,6 +27,14 @@ from fewer.study.questions.wrong import which_rows
 PLAN = SimpleNamespace(
     confidence=0.95, level=0.05, margin=0.1, parsimony=0.05, classify=True, n_permutations=19, n_rows=50, n_repeats=1
 )
+
+
+def said(name, answer, plan=PLAN, **more):
+    """The sentences of an answer, as the findings have them."""
+    plan = SimpleNamespace(**({"scoring": "accuracy", "n_columns": 30} | vars(plan)))
+    findings = {"plan": plan, "metric": metric_words(plan.scoring), "n_made": None, "n_columns": 30, "winner": 0} | more
+    return SimpleNamespace(**({"how": ""} | WORDS[name](SimpleNamespace(**findings), answer)))
+
 
 PLAN_OF_COLUMNS = SimpleNamespace(task="binary", confidence=0.95)
 
@@ -65,25 +74,27 @@ def scores_of(fewer, everything=0.7, baseline=0.3):
 )
 def test_the_answer_is_the_claim_in_words(few, verdict, says):
     scores = scores_of(few)
-    answer = fewer_help.answered(PLAN, scores, "accuracy")
+    answer = fewer_help.answered(PLAN, scores)
     assert answer.verdict == verdict == scores.claim.outcome
-    assert says in answer.sentence
+    sentence = said("fewer_help", answer).sentence
+    assert says in sentence
     low, high = answer.interval
     assert low <= np.mean(few) - 0.7 <= high
     assert answer.number == pytest.approx(np.mean(few) - 0.7)
     assert answer.evidence["with_all"] == pytest.approx(0.7)
     if scores.claim.rows_needed:
         about = rows_words(scores.claim.rows_needed, 50)
-        assert f"A{about[1:]} are needed" in answer.sentence
+        assert f"A{about[1:]} are needed" in sentence
 
 
 @pytest.mark.parametrize(("p_value", "verdict"), [(0.05, "yes"), (0.051, "no"), (None, "not tested")])
 def test_there_is_something_to_learn_when_p_is_at_most_the_level(p_value, verdict):
     null = {"p_value": p_value, "scores": [0.4, 0.6], "observed": 0.75}
-    answer = learnable.answered(PLAN, scores_of([0.7, 0.9]), null, "accuracy")
+    answer = learnable.answered(PLAN, scores_of([0.7, 0.9]), null)
     assert answer.verdict == verdict
-    assert "cross-indexed accuracy 0.800 on held-out rows" in answer.sentence
-    assert p_value is None or "accuracy of a quick reference procedure, is 0.750 on this table" in answer.sentence
+    sentence = said("learnable", answer).sentence
+    assert "cross-indexed accuracy 0.800 on held-out rows" in sentence
+    assert p_value is None or "accuracy of a quick reference procedure, is 0.750 on this table" in sentence
     assert answer.evidence == {"score": pytest.approx(0.8), "simplest": 0.3, "n_tables": 2}
 
 
@@ -100,27 +111,29 @@ def test_there_is_something_to_learn_when_p_is_at_most_the_level(p_value, verdic
 def test_features_are_redundant_only_where_scores_rise_without_their_dependence(p_value, observed, verdict):
     """Where all scores are the same, p is 1 as well, and nothing rises."""
     null = {"p_value": p_value, "observed": observed, "scores": [0.5] * 19}
-    assert interacting.answered(PLAN, null, "accuracy").verdict == verdict
+    assert interacting.answered(PLAN, null).verdict == verdict
 
 
 def test_a_test_of_a_decrease_names_its_early_end_and_where_it_has_no_room():
     null = {"p_value": 0.5, "observed": 0.96, "scores": [0.95, 0.97] * 5}
-    sentence = interacting.answered(PLAN, null, "accuracy", best_possible=1.0).sentence
+    sentence = said("interacting", interacting.answered(PLAN, null)).sentence
     assert "p = 0.500; stopped after 10 of 19 permutations" in sentence
     assert sentence.endswith("So near to 1, the test has little room to show a decrease.")
-    assert "little room" not in interacting.answered(PLAN, null, "R2").sentence
+    unbounded = SimpleNamespace(**vars(PLAN), scoring="max_error")
+    assert "little room" not in said("interacting", interacting.answered(PLAN, null), unbounded).sentence
 
 
 def test_why_features_were_not_tested_together_is_told():
-    of_numbers = SimpleNamespace(classify=False, level=0.05)
-    assert interacting.answered(of_numbers, {"p_value": None}, "R2").sentence == "Not tested: the test needs classes."
-    assert "number of permutations is 0" in interacting.answered(PLAN, {"p_value": None}, "accuracy").sentence
+    of_numbers = SimpleNamespace(classify=False, level=0.05, n_permutations=0)
+    numbers, untested = (interacting.answered(plan, {"p_value": None}) for plan in (of_numbers, PLAN))
+    assert said("interacting", numbers).sentence == "Not tested: the test needs classes."
+    assert "number of permutations is 0" in said("interacting", untested).sentence
 
 
 def test_p_counts_the_table_itself_and_every_table_that_did_as_well():
     journal = {NullWork("labels", number).key: {"score": score} for number, score in enumerate([0.2, 0.8, 0.9, 0.3])}
     journal[NullWork("labels", None).key] = {"score": 0.8}
-    plan = SimpleNamespace(n_permutations=4, classify=False)
+    plan = SimpleNamespace(n_permutations=4, classify=False, level=0.05)
     found = null_evidence(plan, "labels", journal)
     assert found == {"observed": 0.8, "scores": [0.2, 0.8, 0.9, 0.3], "p_value": 3 / 5}
     assert null_evidence(plan, "features_within_class", {})["p_value"] is None
@@ -150,7 +163,8 @@ def test_how_few_is_told_with_what_the_folds_chose(by_fold, final, sentence):
     )
     plan = SimpleNamespace(parsimony=0.04, n_columns=30, candidates=[SimpleNamespace(name="it")] * 5)
     answer = how_few.answered(plan, scores, {"n_made": None, "n_prepared": 30, "n_sources": 3} | final)
-    assert answer.sentence == sentence
+    n_columns = final.get("n_prepared", 30)
+    assert said("how_few", answer, plan, n_made=final.get("n_made"), n_columns=n_columns).sentence == sentence
     assert answer.number == final.get("n_made", final["size"])
     shown = answer.evidence["by_parsimony"]
     assert [each["parsimony"] for each in shown] == [0.0, 0.03, 0.04, 0.05, 0.1, "one_se"]
@@ -158,8 +172,8 @@ def test_how_few_is_told_with_what_the_folds_chose(by_fold, final, sentence):
 
 
 def test_effects_are_told_by_sign_and_by_class():
-    said = [_effect({"correlation": r}, two_classes=False) for r in (0.3, -0.3, 0.0, None)]
-    assert said == ["increases with the target", "decreases with the target", "flat", "flat"]
+    signs = [_effect({"correlation": r}, two_classes=False) for r in (0.3, -0.3, 0.0, None)]
+    assert signs == ["increases with the target", "decreases with the target", "flat", "flat"]
     classes = {"highest_in": "a", "lowest_in": "c"}
     assert _effect(classes, two_classes=True) == "higher in a"
     assert _effect(classes, two_classes=False) == "highest in a, lowest in c"
@@ -189,20 +203,21 @@ def test_which_rows_are_wrong_counts_those_that_every_candidate_gets_wrong(other
     truth, of_procedure = ["a", "a", "a", "b", "b"], ["a", "a", "b", "b", "a"]
     piece = {"rows": [7, 8, 9, 10, 11], "truth": truth, "predictions": [of_procedure, *others]}
     answer = which_rows(PLAN, [piece])
-    assert says in answer.sentence
+    assert says in said("wrong", answer).sentence
     assert answer.evidence["confusion"] == [[2, 1], [1, 1]]
     assert all(each["row"] in (9, 11) for each in answer.evidence["always_wrong"])
     right = which_rows(PLAN, [piece | {"predictions": [truth]}])
-    assert right.sentence == "None: all 5 held-out rows are predicted correctly."
-    twice = which_rows(SimpleNamespace(classify=True, n_repeats=2), [piece])
+    assert said("wrong", right).sentence == "None: all 5 held-out rows are predicted correctly."
+    twice = said("wrong", answer, SimpleNamespace(n_repeats=2))
     assert "incorrectly in the first of 2 repeats" in twice.sentence
 
 
 def test_the_largest_errors_of_numbers_are_named_by_their_rows():
     piece = {"rows": [3, 1, 2], "truth": [1.0, 2.0, 3.0], "predictions": [[1.5, 2.0, 0.0]]}
     answer = which_rows(SimpleNamespace(classify=False), [piece])
-    assert "at most 0.5 for half of the rows" in answer.sentence
-    assert answer.sentence.endswith("The largest errors are in rows 2, 3, 1.")
+    sentence = said("wrong", answer).sentence
+    assert "at most 0.5 for half of the rows" in sentence
+    assert sentence.endswith("The largest errors are in rows 2, 3, 1.")
 
 
 @pytest.mark.filterwarnings("ignore:.*is missing in:UserWarning")
@@ -239,7 +254,8 @@ def test_a_column_counts_in_the_folds_that_have_it_among_as_many_as_were_kept():
     assert [column.stands_in_for for column in columns] == [("copy",), (), ("d",), ("c",)]
     assert columns[0].effect == "higher in ill"
     assert columns[0].effect_size == 2
-    assert answer.sentence.startswith("a, b. 0 of 2 were chosen in at least 80% of the folds (stability ")
+    sentence = said("which", answer, n_columns=40).sentence
+    assert sentence.startswith("a, b. 0 of 2 were chosen in at least 80% of the folds (stability ")
     assert 0 < answer.number < 1
 
 
@@ -248,7 +264,7 @@ def test_all_columns_are_in_every_fold_and_have_no_stability():
     columns = answer.columns
     assert [column.frequency for column in columns] == [1.0, 1.0]
     assert answer.number is None
-    assert answer.sentence == "All 2 columns; the first are a, b."
+    assert said("which", answer, n_columns=2).sentence == "All 2 columns; the first are a, b."
 
 
 def test_of_what_goes_into_new_columns_the_first_ten_are_looked_for_in_every_fold():
@@ -256,8 +272,9 @@ def test_of_what_goes_into_new_columns_the_first_ten_are_looked_for_in_every_fol
     answer = which.answered(winner(names, names), final_of(12, names, n_made=2, n_prepared=12), PLAN_OF_COLUMNS)
     columns = answer.columns
     assert [column.frequency for column in columns] == [1.0] * 10 + [0.0] * 2
-    assert answer.sentence == "All 12 columns go into the 2 new columns; most of x0, x1, x2, x3, x4 and 7 more."
-    assert answer.how.endswith("it was among the first 10.")
+    words = said("which", answer, n_made=2, n_columns=12)
+    assert words.sentence == "All 12 columns go into the 2 new columns; most of x0, x1, x2, x3, x4 and 7 more."
+    assert words.how.endswith("it was among the first 10.")
 
 
 @pytest.mark.parametrize(("size", "n_shown"), [(3, 200), (205, 205)])
@@ -307,8 +324,9 @@ def test_rivals_stand_in_order_of_their_scores_with_what_they_lack(scores):
 
 
 def test_the_winner_stands_beside_the_best_with_all_columns_and_the_baseline(scores):
-    answer = compared_with(scores, "accuracy")
-    assert answer.sentence == (
+    answer = compared_with(scores)
+    plan = SimpleNamespace(candidates=[SimpleNamespace(makes_columns=False)])
+    assert said("compared", answer, plan).sentence == (
         "Chosen from 2 combinations of selection method and learner: anova, ridge with 1 column. Its accuracy is 0.900 "
         "with this number of columns on every fold (fixed-size score), 0.900 with the number that scores best on the "
         "other folds (candidate score, 1 columns on average), and 0.900 with everything chosen on the other folds "

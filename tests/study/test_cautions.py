@@ -12,6 +12,8 @@ from fewer.io import Dataset
 from fewer.overview import describe
 from fewer.overview._description import DuplicateRows
 from fewer.study import study_data
+from fewer.study._caution_sentences import said
+from fewer.study._columns import TableColumn
 from fewer.study.questions.careful import (
     _classes,
     _classes_left_out,
@@ -26,6 +28,12 @@ from fewer.study.questions.careful import (
     hubness,
     missing_with_target,
 )
+
+
+def in_words(caution, **plan):
+    """The sentence of a caution, and its first line."""
+    plan = SimpleNamespace(**({"scoring": "accuracy", "impute": "median", "target": "y"} | plan))
+    return SimpleNamespace(**said(caution, plan))
 
 
 @pytest.mark.parametrize("target", ["classes", "numbers"])
@@ -60,29 +68,29 @@ def test_classes_that_were_left_out_are_named_with_their_rows():
     labels = np.array(["a", "b"] * 20 + ["rare"])
     bench = SimpleNamespace(data=study_data(Dataset.from_frame(np.arange(41.0)[:, None] ** [1, 2], target=labels)))
     (found,) = _classes_left_out(bench)
-    assert found["sentence"].startswith("rare (1): too few rows to train and test on, so this row")
-    assert found["evidence"] == {"classes": [["rare", 1]]}
+    assert in_words(found).sentence.startswith("rare (1): too few rows to train and test on, so this row")
+    assert found.evidence == {"classes": [["rare", 1]]}
     bench.data = study_data(Dataset.from_frame(np.arange(40.0)[:, None] ** [1, 2], target=labels[:40]))
     assert _classes_left_out(bench) == []
 
 
 def test_of_many_columns_left_out_five_are_named():
-    left_out = tuple((f"c{number}", "a reason") for number in range(7))
+    left_out = tuple(TableColumn(f"c{number}", "numeric", "a reason") for number in range(7))
     (found,) = _left_out(SimpleNamespace(data=SimpleNamespace(left_out=left_out)))
-    assert "c4 (a reason), and 2 more" in found["sentence"]
-    assert "c5" not in found["sentence"]
+    assert "c4 (a reason), and 2 more" in in_words(found).sentence
+    assert "c5" not in in_words(found).sentence
     (found,) = _left_out(SimpleNamespace(data=SimpleNamespace(left_out=left_out[:6])))
-    assert "c4 (a reason), and 1 more" in found["sentence"]
+    assert "c4 (a reason), and 1 more" in in_words(found).sentence
     (found,) = _left_out(SimpleNamespace(data=SimpleNamespace(left_out=left_out[:5])))
-    assert "more" not in found["sentence"]
+    assert "more" not in in_words(found).sentence
 
 
 @pytest.mark.parametrize(
     ("n", "p", "topic"), [(29, 5, "few rows"), (30, 5, None), (30, 300, None), (30, 301, "wide"), (29, 400, "few rows")]
 )
 def test_few_rows_and_wide_tables_are_told(n, p, topic):
-    found = _rows(SimpleNamespace(shape=(n, p)), None)
-    assert [each["topic"] for each in found] == ([topic] if topic else [])
+    found = _rows(SimpleNamespace(shape=(n, p)))
+    assert [each.topic for each in found] == ([topic] if topic else [])
 
 
 @pytest.mark.parametrize(
@@ -90,69 +98,69 @@ def test_few_rows_and_wide_tables_are_told(n, p, topic):
 )
 def test_a_class_is_rare_below_ten_rows_or_a_tenth(counts, rarest):
     y = np.repeat(["b", "a"], counts)
-    found = _classes(SimpleNamespace(classes=("a", "b"), y=y), "accuracy")
-    assert [each["evidence"]["label"] for each in found] == ([rarest] if rarest else [])
-    assert all(each["evidence"]["rows"] == min(counts) for each in found)
+    found = _classes(SimpleNamespace(classes=("a", "b"), y=y))
+    assert [each.evidence["label"] for each in found] == ([rarest] if rarest else [])
+    assert all(each.evidence["rows"] == min(counts) for each in found)
 
 
 @pytest.mark.parametrize(
-    ("n", "said"), [(1, "1.000): check"), (2, "so does 1 other column"), (3, "so do 2 other columns")]
+    ("n", "words"), [(1, "1.000): check"), (2, "so does 1 other column"), (3, "so do 2 other columns")]
 )
-def test_a_critical_leak_counts_the_columns_that_predict_the_target(n, said):
+def test_a_critical_leak_counts_the_columns_that_predict_the_target(n, words):
     leaks = [SimpleNamespace(column=f"x{j}", level="critical", measure="accuracy", score=1.0) for j in range(n)]
     (found,) = _giveaways(SimpleNamespace(leaking_columns=leaks))
-    assert found["headline"].startswith("x0 alone predicts the target almost perfectly (accuracy 1.000)")
-    assert said in found["headline"]
+    assert in_words(found).headline.startswith("x0 alone predicts the target almost perfectly (accuracy 1.000)")
+    assert words in in_words(found).headline
 
 
 def test_groups_of_equal_columns_are_counted():
     one = SimpleNamespace(duplicates=[("a", "b")], near_duplicates=[])
     two = SimpleNamespace(duplicates=[("a", "b")], near_duplicates=[SimpleNamespace(columns=("c", "d"))])
-    assert _repeated_columns(one)[0]["sentence"].startswith("1 group of (nearly) duplicate columns, such as a, b.")
-    assert _repeated_columns(two)[0]["sentence"].startswith("2 groups of (nearly)")
-    assert _repeated_columns(two)[0]["evidence"] == {"groups": [["a", "b"], ["c", "d"]]}
+    assert in_words(_repeated_columns(one)[0]).sentence.startswith(
+        "1 group of (nearly) duplicate columns, such as a, b."
+    )
+    assert in_words(_repeated_columns(two)[0]).sentence.startswith("2 groups of (nearly)")
+    assert _repeated_columns(two)[0].evidence["groups"] == [["a", "b"], ["c", "d"]]
     assert _repeated_columns(SimpleNamespace(duplicates=[], near_duplicates=[])) == []
 
 
 def test_rows_that_repeat_are_no_matter_where_groups_keep_them_together():
     description = SimpleNamespace(rows=60, duplicate_rows=DuplicateRows(3, 0, (), level="warning"))
     (found,) = _repeated_rows(description, grouped=False)
-    assert found["sentence"].startswith("3 of 60 rows repeat earlier ones.")
+    assert in_words(found).sentence.startswith("3 of 60 rows repeat earlier ones.")
     assert _repeated_rows(description, grouped=True) == []
 
 
 def test_missing_values_are_told_where_there_are_some():
     X = np.arange(40.0)[:, None] ** [1, 2]
-    assert _missing_values(Dataset.from_frame(X, target=np.arange(40) % 2), "median") == []
+    assert _missing_values(Dataset.from_frame(X, target=np.arange(40) % 2)) == []
     X[3, 1] = np.nan
-    (found,) = _missing_values(Dataset.from_frame(X, target=np.arange(40) % 2), "median")
-    assert found["sentence"].startswith("1.2% of the cells are missing, in 1 column;")
-    assert found["evidence"] == {"share": 1 / 80}
+    (found,) = _missing_values(Dataset.from_frame(X, target=np.arange(40) % 2))
+    assert in_words(found).sentence.startswith("1.2% of the cells are missing, in 1 column;")
+    assert found.evidence["share"] == 1 / 80
     words = {"a": ["x", None, "y", "x"] * 10, "b": np.arange(40.0)}
     both = words | {"b": [None, *np.arange(39.0)]}
-    for columns, said in (
+    for columns, ending in (
         ({"a": X[:, 0], "b": X[:, 1]}, "numbers were imputed by the median of the column."),
         (words, "inside the folds, missing categories became a category of their own."),
         (both, "by the median of the column, missing categories became a category of their own."),
     ):
-        (found,) = _missing_values(
-            Dataset.from_frame(columns | {"state": np.arange(40) // 20}, target="state"), "median"
-        )
-        assert found["sentence"].endswith(said)
+        (found,) = _missing_values(Dataset.from_frame(columns | {"state": np.arange(40) // 20}, target="state"))
+        assert in_words(found).sentence.endswith(ending)
 
 
 def test_an_identifier_of_groups_is_critical_and_is_to_be_given_as_groups():
     data = study_data(make_rows_per_patient(random_state=0).to_dataset())
     description = describe(data.dataset, times=data.times)
     (found,) = _groups_ignored(description)
-    assert (found["level"], found["evidence"]["option"]) == ("critical", "--groups patient")
-    assert found["headline"].startswith(
+    assert (found.level, found.evidence["option"]) == ("critical", "--groups patient")
+    assert in_words(found).headline.startswith(
         "Rows of one patient are in different folds, so scores are too optimistic (a quick"
     )
-    assert found["headline"].endswith(": run the study again with --groups patient.")
-    plain, grouped = found["evidence"]["plain_score"], found["evidence"]["grouped_score"]
+    assert in_words(found).headline.endswith(": run the study again with --groups patient.")
+    plain, grouped = found.evidence["plain_score"], found.evidence["grouped_score"]
     assert plain > 0.9 > 0.7 > grouped
-    assert f"{plain:.3f} with random folds, {grouped:.3f} with" in found["sentence"]
+    assert f"{plain:.3f} with random folds, {grouped:.3f} with" in in_words(found).sentence
     assert _giveaways(description) == []
 
 
@@ -165,16 +173,16 @@ def test_time_is_found_in_columns_that_the_study_has_left_out(kind):
     data = study_data(Dataset.from_frame(pl.DataFrame(table | {"when": values}), target=problem.y))
     assert "when" not in data.dataset.columns
     (found,) = _time_ignored(describe(data.dataset, times=data.times))
-    assert (found["level"], found["evidence"]["option"]) == ("critical", "--time when")
-    assert found["headline"].endswith(": run the study again with --time when.")
-    assert found["evidence"]["plain_score"] > found["evidence"]["ordered_score"] + 0.1
+    assert (found.level, found.evidence["option"]) == ("critical", "--time when")
+    assert in_words(found).headline.endswith(": run the study again with --time when.")
+    assert found.evidence["plain_score"] > found.evidence["ordered_score"] + 0.1
 
 
 def test_a_leak_has_a_headline_with_its_score():
     problem = make_leak(random_state=0)
     (found,) = _giveaways(describe(problem.to_dataset()))
-    assert found["level"] == "critical"
-    assert found["headline"] == (
+    assert found.level == "critical"
+    assert in_words(found).headline == (
         f"x{problem.truth['leak'] + 1} alone predicts the target almost perfectly (balanced accuracy 1.000): "
         "check whether it is known before the outcome."
     )
@@ -185,8 +193,8 @@ def test_two_copies_of_many_rows_are_a_note():
     rows = np.r_[np.arange(1425), 0, 1]
     table = Dataset.from_frame(rng.normal(size=(1425, 5))[rows], target=rng.permutation(np.arange(1425) % 2)[rows])
     (found,) = _repeated_rows(describe(table), grouped=False)
-    assert (found["level"], found["headline"]) == ("note", "")
-    assert found["sentence"].startswith("2 of 1,427 rows repeat earlier ones.")
+    assert (found.level, in_words(found).headline) == ("note", "")
+    assert in_words(found).sentence.startswith("2 of 1,427 rows repeat earlier ones.")
 
 
 @pytest.mark.parametrize(

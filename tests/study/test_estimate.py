@@ -6,6 +6,7 @@ import pytest
 
 from fewer.study import StudyError, make_plan, study_data, time_estimate
 from fewer.study import _estimate as estimate
+from fewer.study._budget import time_words
 
 
 @pytest.fixture(scope="module")
@@ -95,4 +96,4 @@ def test_parts_of_the_table_have_all_classes_in_their_proportions(make_table):
     [(0.2, "1 second"), (89.4, "89 seconds"), (90, "2 minutes"), (5399, "90 minutes"), (5400, "1.5 hours")],
 )
 def test_times_are_in_words(seconds, words):
-    assert estimate._words(seconds) == words
+    assert time_words(seconds) == words

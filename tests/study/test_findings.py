@@ -10,7 +10,7 @@ import scipy.sparse as sp
 
 from fewer.datasets import load
 from fewer.io import Dataset
-from fewer.study._verdict import CROSS_INDEXED
+from fewer.study._first_lines import CROSS_INDEXED
 from tolerances import rounding
 
 

@@ -21,10 +21,10 @@ class Chosen:
 
     n_made = None
 
-    def __init__(self, names, winner):
+    def __init__(self, names, winner, table):
         self.chosen = names
         self.columns = [SimpleNamespace(name=name, source=name, chosen=True) for name in names]
-        self.winner = winner
+        self.winner, self.table = winner, table
 
 
 @pytest.fixture(scope="module")
@@ -40,7 +40,7 @@ def models(make_table):
 
     def fitted(learner):
         plan = make_plan(data, preset="quick", methods=["anova"], learners=[learner])
-        model = fit_model(plan, data, Chosen(["x0", "x1"], len(plan.candidates) - 1))
+        model = fit_model(plan, data, Chosen(["x0", "x1"], len(plan.candidates) - 1, data.columns))
         if learner == "forest":
             model.pipeline[-1].estimators_ = model.pipeline[-1].estimators_[:2]
         return model

@@ -7,7 +7,8 @@ from sklearn.preprocessing import StandardScaler
 from fewer.evaluate import Fold
 from fewer.facade import run_study
 from fewer.io import Dataset
-from fewer.study import Plan, StudyError, StudyModel, make_plan, study_data
+from fewer.latent import IQGMEClassifier
+from fewer.study import Plan, StudyError, StudyModel, apply_model, make_plan, study_data
 from fewer.study._recipes import study_imputer
 from fewer.study._work import prepared_fold
 
@@ -59,7 +60,7 @@ def test_the_findings_tell_how_much_is_missing_and_how_well_it_can_be_filled():
     assert [each["imputer"] for each in missing["filled"]] == ["median", "PCAMissing"]
     median, by_others = missing["filled"]
     assert by_others["interval"][1] < median["interval"][0]
-    assert "try --impute PCAMissing" in missing["sentence"]
+    assert "try --impute PCAMissing" in study.findings.missing.sentence
     assert 'id="missing"' in study.report().read_text(encoding="utf-8")
 
 
@@ -132,3 +133,46 @@ def test_zeros_of_a_sparse_table_are_not_missing_values():
     with pytest.raises(StudyError, match="use median or mean"):
         study_imputer("PCAMissing", sparse=True)
     assert study_imputer("Mean", sparse=True).name == "mean"
+
+
+def test_a_learner_that_takes_missing_values_gets_them_and_is_compared_with_imputing(tmp_path):
+    dataset = table_with_missing_values(share=0.4)
+    effort = QUICK | {"learners": [IQGMEClassifier(4, max_iter=30), "ridge"], "sizes": [3]}
+    study = run_study(dataset, n_permutations=0, **effort, out=tmp_path / "study")
+    (found,) = study.findings.missing.evidence["not_imputed"]
+    assert found["learner"].startswith("mixture of experts for missing values (IQGMEClassifier)")
+    assert found["score"] == pytest.approx(
+        next(each.score for each in study.findings.rivals if each.name == f"all features, {found['learner']}")
+    )
+    assert found["imputed"]["gain"] == pytest.approx(found["score"] - found["imputed"]["score"])
+    assert found["other"]["learner"] == "ridge"
+    assert "without imputation and" in study.findings.missing.sentence
+    assert "The accuracy of mixture of experts" in study.findings.missing.sentence
+    assert "but for learners that take them as they are" in study.findings.missing.how
+    assert 'id="not-imputed"' in study.report().read_text(encoding="utf-8")
+
+
+def test_a_study_without_such_a_learner_has_no_such_comparison():
+    study = run_study(table_with_missing_values(), n_permutations=0, **QUICK)
+    assert study.findings.missing.evidence["not_imputed"] == []
+    assert "without imputation" not in study.findings.missing.sentence
+    assert 'id="not-imputed"' not in study.report().read_text(encoding="utf-8")
+
+
+def test_the_model_of_such_a_learner_imputes_nothing(tmp_path):
+    """Classes with a border in each of two groups, which no other candidate can follow."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(240, 4))
+    X[:, 0] += 6 * (np.arange(240) % 2)
+    y = np.where((X[:, 1] > 0) == (np.arange(240) % 2 == 1), "yes", "no")
+    X[rng.random(X.shape) < 0.15] = np.nan
+    dataset = Dataset.from_frame({f"x{place}": column for place, column in enumerate(X.T)} | {"y": y}, target="y")
+    effort = QUICK | {"learners": [IQGMEClassifier(4, max_iter=30), "ridge"], "sizes": [1], "impute": "PCAMissing"}
+    study = run_study(dataset, n_permutations=0, **effort, out=tmp_path / "study")
+    assert study.findings.plan.candidates[study.findings.winner].takes_missing
+    assert "fill" not in study.model.pipeline["prepare"].named_steps
+    assert study.model.columns == ("x0", "x1", "x2", "x3")
+    loaded = StudyModel.load(study.folder.model)
+    found = apply_model(loaded, dataset)
+    assert found.equals(apply_model(study.model, dataset))
+    assert (found["predicted_y"].to_numpy() == y).mean() > 0.8

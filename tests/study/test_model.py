@@ -20,10 +20,10 @@ class Chosen:
 
     n_made = None
 
-    def __init__(self, names, winner):
+    def __init__(self, names, winner, table):
         self.chosen = [name.partition(" = ")[0] for name in names]
         self.columns = [SimpleNamespace(name=name, source=name.partition(" = ")[0], chosen=True) for name in names]
-        self.winner = winner
+        self.winner, self.table = winner, table
 
 
 def fitted(dataset, names, learner):
@@ -31,7 +31,7 @@ def fitted(dataset, names, learner):
     plan = make_plan(
         data, preset="quick", methods=["anova" if data.is_classification else "pearson"], learners=[learner]
     )
-    return fit_model(plan, data, Chosen(names, len(plan.candidates) - 1))
+    return fit_model(plan, data, Chosen(names, len(plan.candidates) - 1, data.columns))
 
 
 OFFERED = [name for name in LEARNERS if name != "simplest"]

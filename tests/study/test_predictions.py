@@ -1,5 +1,7 @@
 """Held-out predictions: they are those that were scored, and their curves have known answers on known pieces."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import polars as pl
 import pytest
@@ -8,6 +10,7 @@ from fewer.facade import Study, run_study
 from fewer.io import Dataset
 from fewer.study import Plan, StudyError, make_plan, study_data
 from fewer.study._predictions import PROCEDURES
+from fewer.study._sentences import WORDS
 from fewer.study.questions.predictions import answered, precision_of_fold, roc_of_fold
 
 EFFORT = {"preset": "quick", "n_folds": 4, "n_repeats": 2, "n_permutations": 0, "n_jobs": 1}
@@ -104,7 +107,7 @@ def test_calibration_tells_right_from_exaggerated_probabilities(exaggerated, lea
     found = answer.evidence["calibration"]
     assert least <= found["error"] <= most
     assert sum(found["rows"]) == pytest.approx(2000)
-    assert f"off by {found['error']:.3f}" in answer.sentence
+    assert f"off by {found['error']:.3f}" in WORDS["predictions"](SimpleNamespace(plan=_plan()), answer)["sentence"]
 
 
 def test_a_metric_that_a_fold_does_not_define_has_no_figure():
@@ -112,7 +115,7 @@ def test_a_metric_that_a_fold_does_not_define_has_no_figure():
     pieces[0]["procedures"][0]["scores"]["accuracy"] = None
     answer = answered(_plan(), pieces, 1 / 3)
     assert answer.number is None
-    assert "not defined on some fold" in answer.sentence
+    assert "not defined on some fold" in WORDS["predictions"](SimpleNamespace(plan=_plan()), answer)["sentence"]
 
 
 def imbalanced_table(make_table):

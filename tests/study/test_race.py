@@ -7,8 +7,6 @@ from fewer.engine import Engine
 from fewer.study import Journal, make_plan, run_plan, study_data
 from fewer.study._decision import Cells, Rule, choose
 from fewer.study._race import fold_rounds, out_of_race
-from fewer.study._run import scores_of
-from fewer.study._work import Bench
 
 BASELINE = np.full(3, 0.5)
 RULE = {"standard_errors": 2.0, "share": 0.1, "test_ratio": 0.25}
@@ -70,10 +68,10 @@ def test_sizes_leave_the_race_from_the_fourth_fold_on_and_never_come_back(finish
 
 
 def test_what_is_left_has_all_folds_and_what_is_not_cannot_be_chosen(finished):
-    plan, data, path = finished
+    plan, _, path = finished
     last = works_of(path, plan)[-1]
     with Journal.read(path) as journal:
-        scores = scores_of(journal, plan, Bench(plan, data))
+        scores = journal.scores
     assert {each.number for each in scores.candidates} == {work.candidate for work in last}
     assert len(scores.candidates) + len(scores.dropped) == len(plan.candidates)
     sizes = {work.candidate: work.sizes for work in last}

@@ -31,6 +31,8 @@ class DeadlyEngine:
 class StoppingEngine:
     """An engine whose run ends as after Ctrl-C, when some tasks are done."""
 
+    n_workers = 1
+
     def __init__(self, after):
         self.after = after
         self.inner = Engine.local(1)

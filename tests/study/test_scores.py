@@ -97,6 +97,7 @@ def test_scores_are_read_fold_by_fold_and_a_failure_leaves_its_candidate_out(sco
             SimpleNamespace(name=name, labels=("", name), makes_columns=False, reducer=reducer, learner="ridge")
             for name, reducer in (("all", None), ("works", "anova"), ("fails", "anova"), ("dropped", "anova"))
         ],
+        skipped=(),
         n_folds=2,
         n_repeats=1,
         confidence=0.9,

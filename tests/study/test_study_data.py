@@ -33,7 +33,10 @@ def frame():
 
 def test_identifiers_and_constants_are_left_out_with_the_reason(frame):
     data = study_data(Dataset.from_frame(frame, target="ill"))
-    assert dict(data.left_out) == {"visit_id": "it identifies the rows", "same": "it is constant"}
+    assert {each.name: each.left_out for each in data.left_out} == {
+        "visit_id": "it identifies the rows",
+        "same": "it is constant",
+    }
     assert set(data.dataset.columns) == {"patient", "day", "dose", "colour"}
 
 

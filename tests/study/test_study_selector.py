@@ -6,47 +6,8 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import cross_val_score
 from sklearn.pipeline import make_pipeline
-from sklearn.utils.estimator_checks import estimator_checks_generator
 
 import fewer
-from contract.promises import PROMISES
-from fewer.catalogue import card_of
-
-CARD = card_of(fewer.StudySelector)
-EXAMPLE = next(iter(CARD.examples()))
-# Each takes few fits; the others are slow, because every fit is a study.
-QUICK = {
-    "check_no_attributes_set_in_init",
-    "check_parameters_default_constructible",
-    "check_estimators_unfitted",
-    "check_n_features_in",
-    "check_estimator_tags_renamed",
-    "check_requires_y_none",
-    "check_do_not_raise_errors_in_init_or_set_param",
-    "check_estimator_get_tags_default_keys",
-}
-
-
-@pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("title", PROMISES)
-def test_it_keeps_the_promises_of_the_contract(title):
-    PROMISES[title](CARD, EXAMPLE)
-
-
-def name_of(check):
-    return getattr(check, "func", check).__name__
-
-
-CHECKS = [
-    pytest.param(check, id=f"{name_of(check)}-{place}", marks=[] if name_of(check) in QUICK else pytest.mark.slow)
-    for place, (_, check) in enumerate(estimator_checks_generator(EXAMPLE))
-]
-
-
-@pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("check", CHECKS)
-def test_it_passes_the_checks_of_scikit_learn(check):
-    check(EXAMPLE)
 
 
 def table(seed=0, n_rows=60):

@@ -23,6 +23,8 @@ Use = Literal["search", "path", "labels"]
 
 NEIGHBOURS = "nearest neighbours"
 RIDGE = "ridge regression"
+RIDGE_BY_LOO = "ridge regression with its penalty chosen by leave-one-out"
+SUPPORT_VECTORS = "support vector machines"
 DISCRIMINANT = "linear discriminant analysis"
 NAIVE_BAYES = "Gaussian naive Bayes"
 OCCURRENCES = "naive Bayes of occurrences"
@@ -155,17 +157,26 @@ def pipeline_parts(estimator: Any) -> tuple[list[Any], Any]:
 @cache
 def _registry() -> dict[type, _Learner]:
     """By the very classes: a class derived from one of them may do anything."""
+    from sklearn.compose import TransformedTargetRegressor
     from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
-    from sklearn.linear_model import Ridge, RidgeClassifier
+    from sklearn.linear_model import Ridge, RidgeClassifier, RidgeClassifierCV, RidgeCV
     from sklearn.naive_bayes import GaussianNB
     from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
+    from sklearn.svm import SVC, SVR
 
     neighbours, ridge = _Learner(NEIGHBOURS, _unlike_neighbours), _Learner(RIDGE, _unlike_ridge)
+    by_loo = _Learner(RIDGE_BY_LOO, _unlike_ridge_by_loo)
+    machine = _Learner(SUPPORT_VECTORS, _unlike_support_vectors)
     return {
         KNeighborsClassifier: neighbours,
         KNeighborsRegressor: neighbours,
         RidgeClassifier: ridge,
         Ridge: ridge,
+        RidgeClassifierCV: by_loo,
+        RidgeCV: by_loo,
+        SVC: machine,
+        SVR: machine,
+        TransformedTargetRegressor: machine,
         LinearDiscriminantAnalysis: _Learner(DISCRIMINANT, _unlike_discriminant),
         GaussianNB: _Learner(NAIVE_BAYES, _unlike_naive_bayes),
     }
@@ -191,6 +202,37 @@ def _unlike_ridge(model: Any, use: Use) -> str:
     if use != "path" and getattr(model, "class_weight", None) is not None:
         return "class_weight"
     return "fit_intercept=False" if use == "search" and not model.fit_intercept else ""
+
+
+def _unlike_ridge_by_loo(model: Any, use: Use) -> str:
+    if use != "path":
+        return "anything but subsets of growing size"
+    if model.cv is not None or model.scoring is not None:
+        return "penalties chosen by cv or scoring"
+    if not np.all(np.asarray(model.alphas, dtype=float) > 0):
+        return f"alphas={model.alphas!r}: they must be positive"
+    per_target = getattr(model, "alpha_per_target", False)
+    return "alpha_per_target, or store_cv_results" if per_target or model.store_cv_results else ""
+
+
+def _unlike_support_vectors(model: Any, use: Use) -> str:
+    from sklearn.compose import TransformedTargetRegressor
+    from sklearn.preprocessing import StandardScaler
+    from sklearn.svm import SVC, SVR
+
+    if use != "path":
+        return "anything but subsets of growing size"
+    if type(model) is TransformedTargetRegressor:
+        scaler = model.transformer
+        plain = type(scaler) is StandardScaler and scaler.with_mean and scaler.with_std
+        if not plain or model.func is not None or model.inverse_func is not None:
+            return "targets that are transformed otherwise than by StandardScaler"
+        model = model.regressor
+    if type(model) not in (SVC, SVR) or model.kernel != "rbf":
+        return "estimators other than SVC and SVR with the RBF kernel"
+    if model.max_iter != -1 or model.verbose:
+        return "max_iter, or verbose"
+    return "break_ties" if getattr(model, "break_ties", False) else ""
 
 
 def _unlike_discriminant(model: Any, use: Use) -> str:

@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from fewer._estimators._forests import predicted
+
 ROUNDING = 1e-10  # scores with a smaller relative difference are ties
 
 
@@ -52,6 +54,19 @@ def fold_scores(scoring: Any, true: np.ndarray, predicted: np.ndarray, starts: A
     scorer = get_scorer(scoring)
     folds = [slice(*ends) for ends in zip(starts, [*starts[1:], len(true)], strict=True)]
     return np.array([[score_of_predictions(scorer, true[f], own[f]) for f in folds] for own in predicted])
+
+
+def model_score(model: Any, X: Any, y: np.ndarray, scoring: Any, scorer: Any = None) -> float:
+    """Score of a fitted model; where predictions are all that it takes, without the checks of scikit-learn's scorer.
+
+    ``scorer`` is that of ``scoring``, if it is there already.
+    """
+    from sklearn.metrics import check_scoring
+
+    scorer = check_scoring(model, scoring=scoring) if scorer is None else scorer
+    if isinstance(scoring, str) and y.ndim == 1 and asks_for_predictions(scorer):
+        return float(fold_scores(scoring, y, predicted(model, X)[None])[0, 0])
+    return float(scorer(model, X, y))
 
 
 def _means(values: np.ndarray, starts: np.ndarray) -> np.ndarray:

@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from sklearn.linear_model._base import LinearClassifierMixin, LinearModel, SparseCoefMixin
     from sklearn.model_selection._split import GroupsConsumerMixin
     from sklearn.model_selection._split import _CVIterableWrapper as CVIterableWrapper
+    from sklearn.svm import _libsvm as libsvm
+    from sklearn.tree._classes import CRITERIA_CLF, CRITERIA_REG, DENSE_SPLITTERS
+    from sklearn.tree._tree import DepthFirstTreeBuilder, Tree
     from sklearn.utils import _safe_indexing as safe_indexing
     from sklearn.utils._dataframe import is_pandas_df
     from sklearn.utils._indexing import _get_column_indices as get_column_indices
@@ -30,7 +33,11 @@ if TYPE_CHECKING:
     from sklearn.utils.validation import _get_feature_names as get_feature_names
 
 __all__ = [
+    "CRITERIA_CLF",
+    "CRITERIA_REG",
+    "DENSE_SPLITTERS",
     "CVIterableWrapper",
+    "DepthFirstTreeBuilder",
     "GroupsConsumerMixin",
     "HasMethods",
     "Interval",
@@ -39,6 +46,7 @@ __all__ = [
     "MissingValues",
     "SparseCoefMixin",
     "StrOptions",
+    "Tree",
     "check_feature_names",
     "check_feature_names_in",
     "check_partial_fit_first_call",
@@ -48,6 +56,7 @@ __all__ = [
     "get_column_indices",
     "get_feature_names",
     "is_pandas_df",
+    "libsvm",
     "raise_for_params",
     "randomized_eigsh",
     "routing_enabled",

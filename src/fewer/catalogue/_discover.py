@@ -195,11 +195,16 @@ def _card_of_entry(name: str) -> Method | None:
     return None
 
 
+# A whole study is a selector as well: public names of rooms above those of the methods.
+_FROM_ABOVE = {"study": ("StudySelector",)}
+
+
 def public_objects() -> Iterator[tuple[str, Any]]:
     """Every public class and function of our rooms, classes of results included, as (dotted name, object)."""
-    for room in ROOMS:
+    for room in (*ROOMS, *_FROM_ABOVE):
         module = importlib.import_module(f"fewer.{room}")
-        for name in dict.fromkeys([*getattr(module, "__all__", ()), *module_of_name(f"fewer.{room}")]):
+        names = _FROM_ABOVE.get(room) or [*getattr(module, "__all__", ()), *module_of_name(f"fewer.{room}")]
+        for name in dict.fromkeys(names):
             found = getattr(module, name)
             if inspect.isclass(found) or inspect.isfunction(found):
                 yield f"fewer.{room}.{name}", found
@@ -219,8 +224,8 @@ def undeclared_estimators() -> list[str]:
 @cache
 def _own_card(lower_name: str) -> Method | None:
     """The card of our own method of this name in lower case, without a look at the others."""
-    for room in ROOMS:
-        for public_name in module_of_name(f"fewer.{room}"):
+    for room in (*ROOMS, *_FROM_ABOVE):
+        for public_name in _FROM_ABOVE.get(room) or module_of_name(f"fewer.{room}"):
             if public_name.lower() == lower_name:
                 found = getattr(importlib.import_module(f"fewer.{room}"), public_name)
                 return card_of(found) if inspect.isclass(found) or inspect.isfunction(found) else None

@@ -97,6 +97,8 @@ class Learner:
         Whether its predictions are above zero if no target is negative.
     most_rows : int or None
         The most rows that it takes, if it solves for all of them at once.
+    takes_missing : bool
+        Whether it takes missing values as they are, so that nothing is imputed where it gets all columns.
     """
 
     name: str
@@ -117,6 +119,7 @@ class Learner:
     count_targets: bool = False
     positive: bool = False
     most_rows: int | None = None
+    takes_missing: bool = False
 
     def build(self, *, classify: bool, n_classes: int = 0, params: Mapping[str, Any] | None = None) -> Any:
         """The estimator, not fitted.
@@ -448,6 +451,7 @@ def _learner_of(name: str, implementation: Any, card: Method | None) -> Learner:
         sparse=tags.input_tags.sparse,
         counts=tags.input_tags.positive_only or bool(card and card.counts),
         count_targets=tags.target_tags.positive_only,
+        takes_missing=tags.input_tags.allow_nan,
     )
 
 

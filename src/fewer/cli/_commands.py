@@ -1,4 +1,4 @@
-"""``fewer describe``, ``fewer methods``, ``fewer apply`` and ``fewer compare``."""
+"""``fewer describe``, ``fewer methods``, ``fewer apply``, ``fewer explain`` and ``fewer compare``."""
 
 import json
 from pathlib import Path
@@ -54,17 +54,12 @@ def apply(
     """Reduce a new table to the columns that a study chose, and predict its target."""
     with told_plainly():
         from fewer.io import write_table
-        from fewer.study import StudyError, StudyFolder, StudyModel, apply_model
+        from fewer.study import StudyError, apply_model
 
         if as_json and not score:
             raise StudyError("--json is for --score; predictions are written as CSV, or to a file with --output.")
 
-        where = StudyFolder(folder)
-        if not where.model.exists():
-            raise StudyError(
-                f"There is no model in {folder}: the study is not finished. Show its progress with: fewer show {folder}"
-            )
-        model = StudyModel.load(where.model, trusted=names_in(trust))
+        model, where = _model_of(folder, trust)
         if score:
             _score(model, where, table, _reading.values(options), as_json=as_json)
             return
@@ -92,6 +87,51 @@ def _score(model: Any, folder: Any, table: str, options: dict[str, Any], *, as_j
     write_out(f"{json.dumps(found.to_dict(), indent=2) if as_json else found}\n")
     if found.verdict == "lower":
         raise typer.Exit(LOWER_SCORE)
+
+
+@app.command()
+@_reading.takes("reading")
+def explain(
+    folder: Annotated[Path, typer.Argument(metavar="STUDY", help="Folder of the study.", show_default=False)],
+    table: _reading.TablePath,
+    row: Annotated[int, typer.Option("--row", metavar="N", help="Number of the row, from 1.", show_default=False)],
+    background: Annotated[
+        str | None,
+        typer.Option("--background", metavar="TABLE", help="Rows to compare with.", show_default="those of TABLE"),
+    ] = None,
+    shap: Annotated[
+        bool, typer.Option("--shap", help="Shapley values, for any model; needs the package shap.")
+    ] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON only.")] = False,
+    trust: Annotated[
+        list[str] | None,
+        typer.Option("--trust", metavar="TYPE", help="Type of another package that may be loaded with the model."),
+    ] = None,
+    *,
+    options: dict[Any, Any],
+) -> None:
+    """Show what each column contributes to the prediction for one row."""
+    with told_plainly():
+        from fewer.study import explain_row
+
+        model, _ = _model_of(folder, trust)
+        with warnings_as_notes():
+            dataset = _reading.read(table, None, _reading.values(options))
+            others = None if background is None else _reading.read(background, None, _reading.values(options))
+            found = explain_row(model, dataset, row, background=others, shap=shap)
+        write_out(f"{json.dumps(found.to_dict(), indent=2) if as_json else found}\n")
+
+
+def _model_of(folder: Path, trust: list[str] | None) -> tuple[Any, Any]:
+    """The model of a study, and its folder."""
+    from fewer.study import StudyError, StudyFolder, StudyModel
+
+    where = StudyFolder(folder)
+    if not where.model.exists():
+        raise StudyError(
+            f"There is no model in {folder}: the study is not finished. Show its progress with: fewer show {folder}"
+        )
+    return StudyModel.load(where.model, trusted=names_in(trust)), where
 
 
 @app.command()

@@ -34,6 +34,15 @@
     Yu, G. et al. (2010). Matched gene selection and committee classifier for molecular classification of
     heterogeneous diseases. Journal of Machine Learning Research 11, 2141-2167 (design I).
 
+`make_local_borders`
+    Two classes in three normal components, each with a linear border of its own.
+
+    Components have weight 1/3 and means (-3, 0), (1, 0) and (5, 0). In component k the class is whether
+    ``x2 > w_k x1 + b_k``, so that the border of the whole is not linear.
+
+    Wang, C. et al. (2010). Classification with incomplete data using Dirichlet process priors. Journal of Machine
+    Learning Research 11, 3269-3311.
+
 `simulate_factor_classes`
     New rows like those of a table, class by class, from a factor model: ``t = mu + W z + e``.
 
@@ -74,6 +83,11 @@ _BLOCK_MEANS = np.array(
         [1, 1, 14.4, 8.5, 8, 10, 10, 9, 10, 3, 10, 10, 10, 8.5, 8, 9, 11, 7.1],
     ]
 )
+
+_TILTED_DOWN = [[0.52, -0.36], [-0.36, 0.73]]
+_LOCAL_MEANS = np.array([[-3.0, 0.0], [1.0, 0.0], [5.0, 0.0]])
+_LOCAL_COVARIANCES = np.array([_TILTED_DOWN, [[0.47, 0.19], [0.19, 0.7]], _TILTED_DOWN])
+_LOCAL_BORDERS = np.array([[0.75, 2.25], [-0.58, 0.58], [0.75, -3.75]])
 
 
 def make_five_classes(
@@ -348,6 +362,54 @@ def equal_noise(rows: np.ndarray, q: int) -> float:
     eigenvalues = np.linalg.eigvalsh(products)[::-1] / len(rows)
     left_over = eigenvalues[q:].sum() / max(rows.shape[1] - q, 1)
     return float(max(left_over, 1e-6 * eigenvalues.sum() / rows.shape[1], np.finfo(float).tiny))
+
+
+def make_local_borders(
+    n_samples: int = 300, mirrored: bool = False, random_state: "int | RandomState | None" = None
+) -> Problem:
+    """Two classes in three normal components, each with a linear border of its own.
+
+    Parameters
+    ----------
+    n_samples : int, default=300
+        Rows.
+    mirrored : bool, default=False
+        Whether the second column changes its sign, after the classes are set.
+    random_state : int, RandomState instance or None, default=None
+        Draws the components and the rows.
+
+    Returns
+    -------
+    problem : Problem
+        Two columns, and classes 0 and 1. ``truth`` holds ``components`` (n_samples,), ``means`` (3, 2), ``covariances``
+        (3, 2, 2) and ``borders`` (3, 2), the slope and intercept of each.
+
+    Examples
+    --------
+    >>> from fewer.datasets import make_local_borders
+    >>> X, y, truth = make_local_borders(random_state=0)
+    >>> X.shape, len(truth["borders"])
+    ((300, 2), 3)
+    """
+    from sklearn.utils import check_random_state
+
+    if n_samples < 1:
+        raise ValueError(f"n_samples={n_samples} must be at least 1.")
+    rng = check_random_state(random_state)
+    components = rng.randint(3, size=n_samples)
+    noise = rng.normal(size=(n_samples, 2, 1))
+    X = _LOCAL_MEANS[components] + (np.linalg.cholesky(_LOCAL_COVARIANCES)[components] @ noise)[:, :, 0]
+    slopes, intercepts = _LOCAL_BORDERS[components].T
+    y = (X[:, 1] > slopes * X[:, 0] + intercepts).astype(int)
+    sign = -1.0 if mirrored else 1.0
+    signs = np.array([1.0, sign])
+    truth = {
+        "components": components,
+        "means": _LOCAL_MEANS * signs,
+        "covariances": _LOCAL_COVARIANCES * np.outer(signs, signs),
+        "borders": _LOCAL_BORDERS * sign,
+    }
+    return Problem(X * signs, y, truth)
 
 
 def simulate_factor_classes(

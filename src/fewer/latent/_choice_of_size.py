@@ -6,10 +6,18 @@ Each candidate is scored by one criterion, more is better:
   log-probability of the others is the score. A model that adapts to the tokens that it is scored on never looks bad.
 - *cv*: held-out score, which is the log-likelihood of rows, or with a target the log-probability of their classes.
 - *bic* and *aic*: ``2 log L - n_parameters log n`` and ``2 log L - 2 n_parameters`` on all rows.
+- *dic*: minus the deviance information criterion, for models with ``dic(X)``: draws from the posterior.
+- *bound*: the approximate log evidence, for models with ``log_evidence()``: variational Bayes.
+
+*bootstrap* goes up from the smallest candidate instead, and stops at the first that the next one does not improve by
+more than chance: `fewer.latent._bootstrap_test`.
 """
 
+import os
 from collections.abc import Sequence
-from dataclasses import dataclass
+from contextlib import nullcontext
+from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
@@ -19,19 +27,24 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import has_fit_parameter
 
 from fewer._estimators import each_warning_once, safe_indexing
-from fewer._figures import BLUE, Result, mark_point, new_figure
-from fewer._wording import counted
+from fewer._figures import BLUE, GREY, RED, Result, mark_point, new_figure
+from fewer._wording import counted, p_digits
 from fewer.catalogue import method
+from fewer.engine import Engine
+from fewer.latent._bootstrap_test import BootstrapTest, bootstrap_test, fingerprint, simulated_values
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
 
-Criterion = Literal["auto", "completion", "cv", "bic", "aic"]
+Criterion = Literal["auto", "completion", "cv", "bic", "aic", "dic", "bound", "bootstrap"]
 _UNITS = {
     "completion": "log-probability of a held-out token",
     "cv": "held-out score",
     "bic": "BIC (more is better)",
     "aic": "AIC (more is better)",
+    "dic": "DIC (more is better)",
+    "bound": "log evidence",
+    "bootstrap": "bootstrap test of the likelihood ratio",
 }
 
 
@@ -46,18 +59,32 @@ class SizeChoice(Result):
     criterion : str
         What was measured.
     scores : ndarray of shape (n_candidates, n_folds)
-        More is better; one column for "bic" and "aic".
+        More is better; one column for all but "completion" and "cv". For "bootstrap" they are log-likelihoods, NaN
+        for candidates that were not reached.
+    tests : list of BootstrapTest
+        Of "bootstrap": each candidate against the next one.
+    significance_level : float
+        Of these tests.
     n_components : int
-        The candidate with the best mean score.
+        The candidate with the best mean score; of "bootstrap" the first whose test is not significant.
     n_components_simplest : int
         The smallest candidate that is not worse than the best by more than one standard error of their difference.
     """
 
-    _data: ClassVar[tuple[str, ...]] = ("candidates", "criterion", "scores", "n_components", "n_components_simplest")
+    _data: ClassVar[tuple[str, ...]] = (
+        "candidates",
+        "criterion",
+        "scores",
+        "n_components",
+        "n_components_simplest",
+        "tests",
+    )
 
     candidates: list[int]
     criterion: str
     scores: np.ndarray
+    tests: list[BootstrapTest] = field(default_factory=list)
+    significance_level: float = 0.05
 
     @property
     def means(self) -> np.ndarray:
@@ -75,18 +102,25 @@ class SizeChoice(Result):
 
     @property
     def n_components(self) -> int:
-        """The candidate with the best mean score."""
+        """The candidate with the best mean score, or the first that the next one does not improve significantly."""
+        if self.criterion == "bootstrap":
+            kept = [each.n_small for each in self.tests if each.p_value > self.significance_level]
+            return kept[0] if kept else self.candidates[-1]
         return self.candidates[int(self.means.argmax())]
 
     @property
     def n_components_simplest(self) -> int:
         """The smallest candidate within one standard error of the best."""
+        if self.criterion == "bootstrap":
+            return self.n_components
         near = self.means >= self.means.max() - self.standard_errors
         return min(candidate for candidate, close in zip(self.candidates, near, strict=True) if close)
 
     @property
     def reading(self) -> str:
         """What it means, in words."""
+        if self.criterion == "bootstrap":
+            return self._reading_of_tests()
         said = f"{counted(self.n_components, 'component')} have the best {_UNITS[self.criterion]}."
         if self.n_components_simplest < self.n_components:
             said += f" {self.n_components_simplest} are not worse by more than one standard error."
@@ -94,8 +128,19 @@ class SizeChoice(Result):
             said += " This is the end of the range: try candidates beyond it."
         return said
 
+    def _reading_of_tests(self) -> str:
+        last = self.tests[-1]
+        if last.p_value > self.significance_level:
+            return (
+                f"{counted(last.n_small, 'component')} are enough: {last.n_large} do not fit better than by chance "
+                f"(p = {p_digits(last.p_value)})."
+            )
+        return f"Each candidate fits better than the one before: try more than {self.candidates[-1]} components."
+
     def __repr__(self) -> str:
         lines = [f"Number of components by {_UNITS[self.criterion]}"]
+        if self.criterion == "bootstrap":
+            return "\n".join([*lines, *(f"  {each!r}" for each in self.tests), self.reading])
         for candidate, mean, error in zip(self.candidates, self.means, self.standard_errors, strict=True):
             mark = " <- best" if candidate == self.n_components else ""
             lines.append(f"  {candidate:>4}  {mean:.4f}" + (f" +- {error:.4f}" if error else "") + mark)
@@ -107,10 +152,13 @@ class SizeChoice(Result):
         Returns
         -------
         figure : plotly.graph_objects.Figure
-            With standard errors of the differences from the best.
+            With standard errors of the differences from the best; of "bootstrap", the likelihood ratio of each test
+            beside the simulated ones.
         """
         import plotly.graph_objects as go
 
+        if self.criterion == "bootstrap":
+            return self._figure_of_tests()
         figure = new_figure(x="number of components", y=_UNITS[self.criterion])
         figure.add_trace(
             go.Scatter(
@@ -126,6 +174,29 @@ class SizeChoice(Result):
         label = str(self.n_components)
         mark_point(figure, self.n_components, self.means[best], label, name="best", position="bottom center")
         figure.update_xaxes(type="log", tickvals=self.candidates, ticktext=[str(each) for each in self.candidates])
+        return figure.update_layout(showlegend=False)
+
+    def _figure_of_tests(self) -> "go.Figure":
+        import plotly.graph_objects as go
+
+        figure = new_figure(y="likelihood ratio")
+        for each in self.tests:
+            label = f"{each.n_small} against {each.n_large}, p = {p_digits(each.p_value)}"
+            figure.add_trace(
+                go.Box(
+                    y=each.null_statistics,
+                    x=[label] * len(each.null_statistics),
+                    boxpoints="all",
+                    pointpos=0,
+                    jitter=0.6,
+                    fillcolor="rgba(0,0,0,0)",
+                    line={"color": GREY},
+                    marker={"color": BLUE, "size": 4},
+                    name="simulated",
+                )
+            )
+            mark = {"color": RED, "size": 12, "symbol": "diamond"}
+            figure.add_trace(go.Scatter(x=[label], y=[each.statistic], mode="markers", marker=mark, name="observed"))
         return figure.update_layout(showlegend=False)
 
 
@@ -145,6 +216,11 @@ def select_n_components(
     groups: Any = None,
     criterion: Criterion = "auto",
     cv: Any = 5,
+    n_resamples: int = 99,
+    significance_level: float = 0.05,
+    n_jobs: int | None = None,
+    engine: Engine | None = None,
+    checkpoint: "str | os.PathLike[str] | None" = None,
     random_state: Any = 0,
 ) -> SizeChoice:
     """Choose the number of components of a latent-variable model.
@@ -161,14 +237,26 @@ def select_n_components(
         Classes, for models that have them.
     groups : array-like of shape (n_samples,), default=None
         Rows of one group stay in one fold. Models of sequences, such as `HiddenMarkov`, get them as their sequences.
-    criterion : {"auto", "completion", "cv", "bic", "aic"}, default="auto"
+    criterion : {"auto", "completion", "cv", "bic", "aic", "dic", "bound", "bootstrap"}, default="auto"
         Log-probability of held-out tokens (counts only); held-out log-likelihood, or log-probability of the classes
-        where there is a target; or a penalised likelihood. "auto" takes "completion" for counts, "cv" with a target,
-        and "bic" otherwise.
+        where there is a target; a penalised likelihood; the deviance information criterion of draws from the posterior,
+        which tells too few components but hardly ever too many, or the log evidence of variational Bayes (models with
+        these solvers); or bootstrap tests of the likelihood ratio, for any model with ``sample``. "auto" takes
+        "completion" for counts, "cv" with a target, and "bic" otherwise.
     cv : int, splitter or iterable, default=5
         Folds of "completion" and "cv".
+    n_resamples : int, default=99
+        Tables that "bootstrap" draws from the smaller model, for each test.
+    significance_level : float, default=0.05
+        Where "bootstrap" goes on to the next candidate.
+    n_jobs : int or None, default=None
+        Processes of "bootstrap" on this machine; -1 for all cores. None is this process.
+    engine : Engine or None, default=None
+        Where "bootstrap" runs, instead of ``n_jobs``.
+    checkpoint : str, path or None, default=None
+        A file to which "bootstrap" adds every simulated value, so that an interrupted call goes on from there.
     random_state : int, RandomState instance or None, default=0
-        Shuffles rows into folds, and splits tokens.
+        Shuffles rows into folds, splits tokens, and draws the tables of "bootstrap".
 
     Returns
     -------
@@ -191,6 +279,15 @@ def select_n_components(
     if not candidates or min(candidates) < 1:
         raise ValueError(f"candidates must be numbers from 1 on, not {candidates}.")
     models = [clone(estimator).set_params(**{parameter: each}) for each in candidates]
+    if chosen == "bootstrap":
+        _check_bootstrap(estimator, candidates, y, groups, n_resamples, n_jobs, engine)
+        header = {} if checkpoint is None else fingerprint(estimator, X, candidates, n_resamples, random_state)
+        where = nullcontext(engine) if engine is not None else Engine.local(1 if n_jobs is None else n_jobs)
+        with simulated_values(checkpoint, header) as journal, where as running:
+            return _stepped_up(models, X, candidates, n_resamples, significance_level, random_state, running, journal)
+    if chosen in ("dic", "bound"):
+        scores = [[_posterior_score(model.fit(X), X, chosen)] for model in models]
+        return SizeChoice(candidates, chosen, np.array(scores))
     if chosen in ("bic", "aic"):
         scores = [[_information(_fitted(model, X, y, groups), X, y, groups, chosen)] for model in models]
         return SizeChoice(candidates, chosen, np.array(scores))
@@ -220,6 +317,69 @@ def _resolved(criterion: str, estimator: Any, y: Any) -> str:
     if criterion == "completion" and not counts:
         raise ValueError(f"criterion='completion' is for models of counts, and {type(estimator).__name__} is not one.")
     return criterion
+
+
+def _check_bootstrap(
+    estimator: Any, candidates: list[int], y: Any, groups: Any, n_resamples: int, n_jobs: Any, engine: Any
+) -> None:
+    who = type(estimator).__name__
+    if not hasattr(estimator, "sample"):
+        raise ValueError(f"criterion='bootstrap' draws tables from the model, and {who} has no sample method.")
+    if y is not None or groups is not None:
+        raise ValueError(
+            "criterion='bootstrap' draws tables of independent rows without a target: leave y and groups out."
+        )
+    if len(candidates) < 2 or candidates != sorted(set(candidates)):
+        raise ValueError(f"criterion='bootstrap' goes up from candidate to candidate: {candidates} must be increasing.")
+    if n_resamples < 1:
+        raise ValueError(f"n_resamples={n_resamples} must be at least 1.")
+    if engine is not None and n_jobs is not None:
+        raise ValueError("engine and n_jobs are both given; pass one of them.")
+
+
+def _stepped_up(
+    models: list[Any],
+    X: Any,
+    candidates: list[int],
+    n_resamples: int,
+    significance_level: float,
+    random_state: Any,
+    engine: Engine,
+    journal: Any,
+) -> SizeChoice:
+    """Tests from the smallest candidate on, until one is not significant."""
+    seeds = check_random_state(random_state).randint(2**31 - 1, size=(len(models) - 1, n_resamples))
+    known, note = journal
+    scores = np.full((len(models), 1), np.nan)
+    small = models[0].fit(X)
+    scores[0] = np.sum(small.score_samples(X))
+    tests: list[BootstrapTest] = []
+    for step, large in enumerate(models[1:]):
+        large.fit(X)
+        scores[step + 1] = np.sum(large.score_samples(X))
+        tests.append(
+            bootstrap_test(
+                small,
+                large,
+                X,
+                sizes=(candidates[step], candidates[step + 1]),
+                seeds=seeds[step],
+                engine=engine,
+                known={place: value for (test, place), value in known.items() if test == step},
+                note=partial(note, step),
+            )
+        )
+        if tests[-1].p_value > significance_level:
+            break
+        small = large
+    return SizeChoice(candidates, "bootstrap", scores, tests, significance_level)
+
+
+def _posterior_score(model: Any, X: Any, criterion: str) -> float:
+    name = "dic" if criterion == "dic" else "log_evidence"
+    if not hasattr(model, name):
+        raise ValueError(f"criterion={criterion!r} needs a model with {name}, such as LatentClass with another solver.")
+    return -model.dic(X).value if criterion == "dic" else model.log_evidence()
 
 
 def _takes_groups(estimator: Any) -> bool:

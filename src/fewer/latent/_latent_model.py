@@ -275,3 +275,30 @@ def row_weights(sample_weight: Any, X: Any) -> np.ndarray | None:
     if sample_weight is None:
         return None
     return check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+
+
+class StandardRows(NamedTuple):
+    """Rows with columns of mean 0 and variance 1, and what was taken away to make them so."""
+
+    X: np.ndarray
+    offset: np.ndarray
+    scale: np.ndarray
+
+
+def standard_rows(X: Any, weights: np.ndarray) -> StandardRows:
+    """Rows about their weighted mean, in units of the standard deviation of each column; 1 where that is 0.
+
+    >>> standard_rows(np.array([[1.0, 5.0], [3.0, 5.0]]), np.ones(2)).X
+    array([[-1.,  0.],
+           [ 1.,  0.]])
+    """
+    X = np.asarray(X, dtype=np.float64)
+    # Of large numbers, the weighted mean of differences is more exact than that of the numbers.
+    offset = X[0] + weights @ (X - X[0]) / weights.sum()
+    centred = X - offset
+    largest = np.abs(centred).max(axis=0, initial=0)
+    # What rounding leaves of a constant column is no variance.
+    largest[largest <= 8 * np.finfo(np.float64).eps * np.abs(offset)] = 0
+    safe = np.where(largest > 0, largest, 1.0)
+    scale = np.where(largest > 0, safe * np.sqrt(weights @ (centred / safe) ** 2 / weights.sum()), 1.0)
+    return StandardRows(np.where(largest > 0, centred / scale, 0.0), offset, scale)

@@ -101,8 +101,9 @@ def expectations(distribution: NormalWishart) -> Expectations:
 def mean_squared_distances(X: np.ndarray, distribution: NormalWishart) -> np.ndarray:
     """``E[(x - mu)' Lambda (x - mu)] = nu (x - m)' B (x - m) + P / u`` of every row to every component, (n, K)."""
     distances = np.empty((len(X), len(distribution.means)))
-    for k, factor in enumerate(np.linalg.cholesky(distribution.inverse_scales)):
-        whitened = np.linalg.solve(factor, (X - distribution.means[k]).T)
+    # One small inverse and a product of matrices for each component: a solution for every row takes three times longer.
+    for k, root in enumerate(np.linalg.inv(np.linalg.cholesky(distribution.inverse_scales))):
+        whitened = root @ (X - distribution.means[k]).T
         distances[:, k] = np.einsum("pn,pn->n", whitened, whitened)
     return distances * distribution.degrees_of_freedom + distribution.n_features / distribution.mean_precisions
 

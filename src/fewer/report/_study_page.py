@@ -82,9 +82,9 @@ def study_page(findings: "Findings", seconds: Mapping[str, float] | None = None,
         .get_template("study.html.j2")
         .render(
             **shared,
-            nothing=findings.learnable.verdict == "no",
-            mood=_mood(findings),
-            verdict=_verdict(findings),
+            nothing=findings.finds_nothing,
+            mood=findings.moods[0],
+            verdict=zip(findings.verdict, (panels[name].anchor for name in findings.verdict_of), strict=True),
             sections=[*sections, {"anchor": "plan", "title": "What was done", "answer": None}],
             source=_short_source(findings.plan),
             size=_size_of_table(findings),
@@ -120,7 +120,7 @@ def _section(findings: "Findings", name: str, panel: Panel, shared: Mapping[str,
 
 def _first_picture(findings: "Findings") -> Picture:
     """The picture beside the verdict."""
-    if findings.learnable.verdict == "no":
+    if findings.finds_nothing:
         return null_pictures(findings, "labels", height=350)["labels"]
     caption = (
         "Fixed-size scores: the best mean score on held-out rows of all candidates with this number of columns on "
@@ -183,24 +183,6 @@ def _json_in_html(data: Any) -> str:
     return text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")
 
 
-def _verdict(findings: "Findings") -> list[tuple[str, str]]:
-    """The sentences of the verdict, each with the section that says how its figures were obtained."""
-    nothing = findings.learnable.verdict == "no"
-    sections = ("learn", "learn", "learn") if nothing else ("help", "which", "compared")
-    if _mood(findings) == "critical":
-        sections = ("careful", "careful", "learn" if nothing else "help")
-    return list(zip(findings.verdict, sections, strict=True))
-
-
-def _mood(findings: "Findings") -> str:
-    """How the first line is shown: as a critical warning, as a claim, as nothing found, or plainly."""
-    if any(caution.headline for caution in findings.cautions):
-        return "critical"
-    if findings.learnable.verdict == "no":
-        return "nothing"
-    return "gain" if findings.claims_benefit else ""
-
-
 def _short_source(plan: "Plan") -> str:
     """What the table is called, without the folders that it lies in."""
     path = plan.reading.get("table") or ""
@@ -209,11 +191,10 @@ def _short_source(plan: "Plan") -> str:
 
 def _size_of_table(findings: "Findings") -> str:
     """Rows and columns that were learnt from, and of how many in the table."""
-    left_out = {caution.topic: caution.evidence for caution in findings.cautions}
-    rows, columns = findings.plan.n_rows, findings.plan.n_columns
-    more_rows = sum(n for _, n in left_out.get("classes left out", {}).get("classes", []))
-    more_columns = len(left_out.get("left out", {}).get("columns", []))
-    return f"{_of(rows, more_rows)} rows, {_of(columns, more_columns)} columns"
+    found = {caution.topic: caution.evidence for caution in findings.cautions}
+    more_rows = sum(n for _, n in found.get("classes left out", {}).get("classes", []))
+    more_columns = sum(bool(column.left_out) for column in findings.table)
+    return f"{_of(findings.plan.n_rows, more_rows)} rows, {_of(findings.plan.n_columns, more_columns)} columns"
 
 
 def _of(used: int, left_out: int) -> str:

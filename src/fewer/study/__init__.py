@@ -6,10 +6,12 @@ from fewer._lazy import lazy_names
 
 if TYPE_CHECKING:
     from fewer.study._answers import findings_of, held_out_predictions
+    from fewer.study._calibration import Calibration
     from fewer.study._candidates import PRESETS, Candidate
     from fewer.study._drift import ColumnDrift, column_profiles, drift_of
     from fewer.study._errors import StudyError
     from fewer.study._estimate import time_estimate
+    from fewer.study._explain import Contribution, RowExplanation, explain_row
     from fewer.study._findings import Findings
     from fewer.study._folder import HOME, StudyFolder, StudyState, TemporaryFolder, studies_in, study_state
     from fewer.study._journal import Journal
@@ -25,7 +27,7 @@ if TYPE_CHECKING:
     )
     from fewer.study._plan import Plan, UntrustedPlanError, make_plan
     from fewer.study._predictions import parquet_of
-    from fewer.study._question import Answer, Finished, Here, Pieces, Question, Verdict
+    from fewer.study._question import Answer, Finished, Here, Lead, Pieces, Question, Verdict
     from fewer.study._rebuild import winner_code
     from fewer.study._run import StudyInterruptedError, run_plan
     from fewer.study._study_data import StudyData, study_data
@@ -39,19 +41,23 @@ __all__ = [
     "HOME",
     "PRESETS",
     "Answer",
+    "Calibration",
     "Candidate",
     "Caution",
     "Column",
     "ColumnDrift",
+    "Contribution",
     "Findings",
     "Finished",
     "Here",
     "Journal",
+    "Lead",
     "Pieces",
     "Plan",
     "Promise",
     "Question",
     "Rival",
+    "RowExplanation",
     "RowsScore",
     "StudyComparison",
     "StudyData",
@@ -70,6 +76,7 @@ __all__ = [
     "column_profiles",
     "compare_studies",
     "drift_of",
+    "explain_row",
     "findings_of",
     "fit_model",
     "held_out_predictions",

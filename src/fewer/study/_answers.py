@@ -9,8 +9,7 @@ from fewer.study._journal import Journal
 from fewer.study._predictions import predictions_frame
 from fewer.study._question import Finished
 from fewer.study._run import folds_are_done
-from fewer.study._scores import read_scores
-from fewer.study._verdict import first_lines
+from fewer.study._sentences import in_words
 from fewer.study.questions import question_named
 
 if TYPE_CHECKING:
@@ -31,25 +30,14 @@ def findings_of(journal: Journal) -> Findings:
         The answers.
     """
     done = _finished(journal)
-    plan, final = done.plan, done.final
+    plan = done.plan
     for name in plan.questions:
         question = question_named(name)
         for work in question.work(plan, done.scores, journal):
             if any(key not in journal for key in work.keys):
                 raise _unfinished(journal)
         done.answers[name] = question.answer(done)
-    verdict = first_lines(done)
-    learnable, fewer_help = done.answers["learnable"], done.answers["fewer_help"]
-    return Findings(
-        plan=plan,
-        answers=done.answers,
-        headline=verdict[0],
-        verdict=verdict,
-        claims_benefit=learnable.verdict != "no" and fewer_help.verdict != "not shown",
-        winner=done.scores.winner.number,
-        n_made=final["n_made"],
-        n_columns=final["n_prepared"],
-    )
+    return in_words(Findings(plan, done.answers, done.scores.winner.number, done.final["n_made"], journal.table))
 
 
 def held_out_predictions(journal: Journal) -> "pl.DataFrame":
@@ -72,11 +60,10 @@ def held_out_predictions(journal: Journal) -> "pl.DataFrame":
 
 
 def _finished(journal: Journal) -> Finished:
-    plan = journal.plan
+    plan = journal.settled
     if journal.n_damaged or FINAL not in journal or not folds_are_done(journal, plan):
         raise _unfinished(journal)
-    final = journal[FINAL]
-    return Finished(plan, journal, read_scores(journal, plan, final["test_ratio"], final["n_prepared"]))
+    return Finished(plan, journal, journal.scores)
 
 
 def _unfinished(journal: Journal) -> StudyError:

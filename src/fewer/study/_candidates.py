@@ -81,6 +81,11 @@ class Candidate:
             return "raw"
         return self.reducer.for_counts if self.reducer is not None else None
 
+    @property
+    def takes_missing(self) -> bool:
+        """Whether missing values come to it as they are: what chooses or makes columns needs imputed ones."""
+        return self.reducer is None and learner_named(self.learner.name).takes_missing
+
     def to_dict(self) -> dict[str, Any]:
         """Plain data, for JSON."""
         return {

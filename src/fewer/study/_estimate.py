@@ -16,7 +16,9 @@ import numpy as np
 
 from fewer._wording import counted
 from fewer.evaluate import Fold
+from fewer.study._budget import Measured, limit_in_words, time_words, within_budget
 from fewer.study._errors import StudyError
+from fewer.study._null_test import nulls_of
 from fewer.study._plan import Plan
 from fewer.study._reference import do_null, tested_rows
 from fewer.study._study_data import StudyData
@@ -53,7 +55,8 @@ def time_estimate(plan: Plan, data: StudyData, *, n_workers: int | None = None) 
     """
     whole = Bench(plan, data)
     parts = _parts(whole)
-    seconds, failed = {}, []
+    seconds: dict[int, float] = {}
+    failed = []
     left = _SECONDS
     warm: set[str] = set()
     for number, candidate in enumerate(plan.candidates):
@@ -62,7 +65,7 @@ def time_estimate(plan: Plan, data: StudyData, *, n_workers: int | None = None) 
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # a fold warns when the study runs
                 limit = left / (len(plan.candidates) - number)
-                seconds[candidate.name] = _seconds_of_a_fold(FoldWork(number, 0, 0), parts, limit, warm)
+                seconds[number] = _seconds_of_a_fold(FoldWork(number, 0, 0), parts, limit, warm)
         except Exception as error:  # whatever a candidate does wrong, the others can still be timed
             failed.append(f"{candidate.name}: {error}")
         left = max(left - (time.perf_counter() - started), 0.0)
@@ -70,18 +73,25 @@ def time_estimate(plan: Plan, data: StudyData, *, n_workers: int | None = None) 
         raise StudyError(f"No candidate can be run. {failed[0]}")
     workers = joblib.effective_n_jobs(n_workers or -1)
     folds = sum(seconds.values()) * plan.n_folds * plan.n_repeats
-    tests = (2 if plan.classify else 1) * plan.n_permutations
+    n_tests = len(nulls_of(plan))
+    permutation = _seconds_of_a_permutation(whole) if n_tests else 0.0
     n_fits = sum(max(len(candidate.sizes), 1) for candidate in plan.candidates) * plan.n_folds * plan.n_repeats
-    for_tests = (
-        f", and up to {_words(tests * _seconds_of_a_permutation(whole) / workers)} for the tests" if tests else ""
-    )
+    tests = n_tests * plan.n_permutations * permutation / workers
+    for_tests = f", and up to {time_words(tests)} for the tests" if n_tests else ""
     lines = [
         f"  fits          {n_fits:,} models at most",
-        f"  time          about {_words(folds / workers)} for the candidates on {counted(workers, 'worker')}"
+        f"  time          about {time_words(folds / workers)} for the candidates on {counted(workers, 'worker')}"
         f"{for_tests}",
+        *(_limit(plan, Measured(seconds, permutation, n_tests, workers)) if plan.budget is not None else []),
         *(f"  fails         {each}" for each in failed),
     ]
     return "\n".join(lines)
+
+
+def _limit(plan: Plan, measured: Measured) -> list[str]:
+    """The line on what the time limit would leave out."""
+    settled, in_full = within_budget(plan, measured), measured.of_a_study(plan)
+    return [f"  with limit    {limit_in_words(plan, settled, measured.of_a_study(settled), in_full)}"]
 
 
 def _seconds_of_a_fold(work: FoldWork, parts: list[Bench], limit: float, warm: set[str]) -> float:
@@ -154,11 +164,3 @@ def _some(rows: np.ndarray, y: np.ndarray, share: float, *, classify: bool) -> n
         of_class = np.flatnonzero(codes == code)
         turn[of_class] = np.arange(len(of_class)) * len(rows) // len(of_class)
     return rows[np.sort(np.argsort(turn, kind="stable")[:n])]
-
-
-def _words(seconds: float) -> str:
-    if seconds < 90:
-        return counted(max(round(seconds), 1), "second")
-    if seconds < 5400:
-        return f"{seconds / 60:.0f} minutes"
-    return f"{seconds / 3600:.1f} hours"

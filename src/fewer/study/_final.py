@@ -8,7 +8,6 @@ from scipy import sparse
 
 from fewer._estimators import columns_known_as
 from fewer.extract import loadings, with_components
-from fewer.study._preparation import fit_prepared, preparation, prepared_columns
 from fewer.study._scores import AllScores, CandidateScores
 from fewer.study._work import MOST_NAMES, Bench, columns_in_order, seed_of, weightiest
 
@@ -31,9 +30,7 @@ def do_final(bench: Bench, scores: AllScores) -> dict[str, Any]:
     plan, dataset = bench.plan, bench.data.dataset
     ranker = scores.ranker
     chosen = plan.candidates[ranker.number]
-    prepare = preparation(dataset, plan.impute, seed=plan.seed, counts=chosen.for_counts)
-    X = fit_prepared(prepare, dataset.X, keep=True)
-    columns = prepared_columns(prepare, dataset)
+    X, columns = bench.whole(chosen.for_counts)
     names = [column.name for column in columns]
     # All columns are more on all rows than in a fold where some are constant.
     size = scores.size if scores.winner.reduces else len(names)
@@ -65,7 +62,6 @@ def do_final(bench: Bench, scores: AllScores) -> dict[str, Any]:
         "made": made,
         "n_prepared": len(names),
         "n_sources": len({columns[column].source for column in order[:size]}),
-        "test_ratio": scores.test_ratio,
         "columns": [
             {
                 **columns[column]._asdict(),

@@ -1,4 +1,4 @@
-"""The findings of a study: answers, each a sentence, a number with its uncertainty, and the evidence behind it.
+"""The findings of a study: answers, each a verdict, a number with its uncertainty, and the evidence behind it.
 
 Plain data that is made from the plan and the journal alone, so it can be made again at any time, and is the same
 however often the study was stopped on its way.
@@ -6,11 +6,13 @@ however often the study was stopped on its way.
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
+from fewer._wording import metric_words
 from fewer.study._checked_file import write_checked
+from fewer.study._columns import TableColumn
 from fewer.study._plan import Plan
 from fewer.study._question import Answer
 
@@ -30,30 +32,33 @@ class Findings:
         What was done.
     answers : mapping of str to Answer
         The answers by the ids of the questions, in their order.
-    headline : str
-        The first line: whether the target can be predicted, and whether fewer features help.
-    verdict : tuple of str
-        Three sentences that sum it up.
-    claims_benefit : bool
-        Whether the first line claims that fewer columns are better, or not worse.
     winner : int
         Place of the winning candidate in the plan.
     n_made : int or None
         How many new columns the winner makes; None if it chooses among those of the table.
-    n_columns : int
-        How many columns there are to choose from, or to make new ones of; a category counts as one of its own.
+    table : tuple of TableColumn
+        What became of each column of the table.
+    headline : str
+        The first line: whether the target can be predicted, and whether fewer features help.
+    verdict : tuple of str
+        Three sentences that sum it up.
+    verdict_of : tuple of str
+        The ids of the questions that they come from.
+    moods : tuple of str
+        Those of all first lines that the questions had, the most urgent first; see :class:`fewer.study.Lead`.
     version : int
         Format version of findings.
     """
 
     plan: Plan
     answers: Mapping[str, Answer]
-    headline: str
-    verdict: tuple[str, ...]
-    claims_benefit: bool
     winner: int
     n_made: int | None
-    n_columns: int
+    table: tuple[TableColumn, ...] = field(repr=False)
+    headline: str = ""
+    verdict: tuple[str, ...] = ()
+    verdict_of: tuple[str, ...] = ()
+    moods: tuple[str, ...] = ()
     version: int = VERSION
 
     def __getattr__(self, name: str) -> Any:
@@ -65,6 +70,26 @@ class Findings:
             if name in answer.parts and name != "nulls":
                 return getattr(answer, name)
         raise AttributeError(f"These findings have no answer and no part {name!r}.")
+
+    @property
+    def n_columns(self) -> int:
+        """How many columns there are to choose from, or to make new ones of; a category counts as one of its own."""
+        return sum(len(column.features) for column in self.table)
+
+    @property
+    def metric(self) -> str:
+        """What people call the score."""
+        return metric_words(self.plan.scoring)
+
+    @property
+    def finds_nothing(self) -> bool:
+        """Whether there is no sign that the target can be predicted."""
+        return "nothing" in self.moods
+
+    @property
+    def claims_benefit(self) -> bool:
+        """Whether the first lines claim that fewer columns are better, or not worse."""
+        return "gain" in self.moods and not self.finds_nothing
 
     @property
     def nulls(self) -> dict[str, Any]:
@@ -92,12 +117,13 @@ class Findings:
 
     def to_json(self) -> str:
         """The findings as JSON."""
-        data: dict[str, Any] = {each.name: getattr(self, each.name) for each in fields(self) if each.name != "answers"}
         common = [each.name for each in fields(Answer)]
+        own = [each.name for each in fields(self) if each.name not in ("answers", "table")]
+        data = {name: getattr(self, name) for name in (*own, "nulls", "chosen", "claims_benefit", "n_columns")}
         for name, answer in self.answers.items():
-            data |= answer.parts
+            data |= {part: value for part, value in answer.parts.items() if part != "nulls"}
             data[name] = {each: getattr(answer, each) for each in common}
-        data |= {"plan": self.plan.to_dict(), "nulls": self.nulls, "chosen": self.chosen}
+        data["plan"] = self.plan.to_dict()
         return json.dumps(data, indent=2, ensure_ascii=False, allow_nan=False, default=asdict)
 
     def save(self, path: "str | Path") -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fewer._figures import AMBER, BLUE, GREY, RED, translucent
-from fewer._wording import cut, metric_words, printable
+from fewer._wording import cut, printable
 
 if TYPE_CHECKING:
     from fewer.study._findings import Findings
@@ -39,7 +39,7 @@ def first_screen(findings: "Findings") -> str:
     sentences = "".join(f"<p>{escape(printable(sentence))}</p>" for sentence in findings.verdict[1:])
     columns = ", ".join(f"<bdi>{_clean(name)}</bdi>" for name in findings.chosen[:_NAMES])
     more = f" and {len(findings.chosen) - _NAMES:,} more" if len(findings.chosen) > _NAMES else ""
-    picture = "" if findings.learnable.verdict == "no" else _curve(findings)
+    picture = "" if findings.finds_nothing else _curve(findings)
     headline = escape(printable(findings.headline))
     return f"<div><p>{about}</p><p><strong>{headline}</strong></p>{sentences}<p>{columns}{more}</p>{picture}</div>"
 
@@ -70,7 +70,7 @@ def _curve(findings: "Findings") -> str:
         for height, colour, dash in ((with_all, AMBER, "6 4"), (baseline, GREY, "2 3"))
     )
     left, top = points(np.array([chosen["size"]], dtype=float), np.array([chosen["mean"]])).split(",")
-    metric = escape(metric_words(findings.plan.scoring))
+    metric = escape(findings.metric)
     words = (
         f"{metric} on held-out rows: {chosen['mean']:.3f} with the chosen {chosen['size']:,} (red), {with_all:.3f} "
         f"with all columns (dashed), {baseline:.3f} for the baseline (dotted)."

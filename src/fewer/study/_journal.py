@@ -15,16 +15,22 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
 from datetime import UTC, datetime
 from errno import EACCES, EDQUOT, ENOSPC, EPERM, EROFS
+from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from fewer._estimators import beside_of, put_in_place, warn_caller
 from fewer._wording import argument
+from fewer.study._budget import settled_plan
 from fewer.study._checked_file import digest
+from fewer.study._columns import COLUMNS, TableColumn, columns_from
 from fewer.study._errors import StudyError
 from fewer.study._plan import Plan
 
-SCHEMA = 3
+if TYPE_CHECKING:
+    from fewer.study._scores import AllScores
+
+SCHEMA = 4
 
 _TABLES = (
     "CREATE TABLE about (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID",
@@ -237,6 +243,24 @@ class Journal:
     def keys(self, prefix: str = "") -> list[str]:
         """Keys that begin like this, in the order in which the work was finished."""
         return [key for key in self._known() if key.startswith(prefix)]
+
+    @property
+    def settled(self) -> Plan:
+        """What is done of the plan: with a time limit, what the decision about it leaves."""
+        return settled_plan(self.plan, self)
+
+    @cached_property
+    def table(self) -> tuple[TableColumn, ...]:
+        """What becomes of each column of the table."""
+        return columns_from(self[COLUMNS]["columns"])
+
+    @cached_property
+    def scores(self) -> "AllScores":
+        """The scores of all candidates, read once, when the work on the folds and the columns is finished."""
+        from fewer.study._scores import read_scores
+
+        n_columns = sum(len(column.features) for column in self.table)
+        return read_scores(self, self.settled, self[COLUMNS]["test_ratio"], n_columns)
 
     def seconds(self) -> dict[str, float]:
         """Time that each task took, by key."""

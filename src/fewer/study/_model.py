@@ -21,12 +21,15 @@ from fewer._kernels._one_thread import one_thread
 from fewer._wording import argument, listed
 from fewer.catalogue import imputer_named
 from fewer.extract import with_components
+from fewer.study._calibration import Calibration
 from fewer.study._checked_file import digest, read_checked, write_checked
 from fewer.study._coded import decoded
+from fewer.study._columns import TableColumn
 from fewer.study._drift import column_profiles
 from fewer.study._errors import StudyError
 from fewer.study._final import FINAL
 from fewer.study._model_file import checked_about, pipeline_from
+from fewer.study._predictions import response_of
 from fewer.study._preparation import PreparedColumn, fit_prepared, preparation, prepared_columns
 from fewer.study._recipes import of_moderate_size
 from fewer.study._study_data import refuse_too_large
@@ -39,7 +42,7 @@ if TYPE_CHECKING:
     from fewer.study._study_data import StudyData
 
 
-VERSION = 3
+VERSION = 4
 
 
 class UnsavableModelError(StudyError):
@@ -54,10 +57,8 @@ class StudyModel:
     ----------
     pipeline : sklearn.pipeline.Pipeline
         Preparation, choice of columns and learner, fitted on all rows.
-    columns : tuple of str
+    table : tuple of TableColumn
         Columns of a table that it needs, in this order.
-    kinds : tuple of str
-        Their kinds.
     form : {"array", "frame", "sparse"}
         How it takes them.
     target : str
@@ -66,15 +67,22 @@ class StudyModel:
         "binary", "multiclass" or "regression".
     profiles : mapping of str to mapping
         Ranges and counts of the chosen columns in the study, as ``column_profiles`` makes them.
+    calibration : Calibration or None
+        From responses of the learner to calibrated probabilities, fitted to held-out rows; None without responses.
     """
 
     pipeline: Any
-    columns: tuple[str, ...]
-    kinds: tuple[str, ...]
+    table: tuple[TableColumn, ...]
     form: str
     target: str
     task: str
     profiles: Mapping[str, Mapping[str, Any]] = field(default_factory=dict, repr=False)
+    calibration: Calibration | None = None
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Names of the columns that it needs."""
+        return tuple(column.name for column in self.table)
 
     def save(self, path: "str | Path") -> None:
         """Write the model with skops, and its description beside it as JSON (``model.skops`` and ``model.json``)."""
@@ -91,12 +99,12 @@ class StudyModel:
         write_whole(path, *contents)
         about = {
             "version": VERSION,
-            "columns": list(self.columns),
-            "kinds": list(self.kinds),
+            "table": [column.to_list() for column in self.table],
             "form": self.form,
             "target": self.target,
             "task": self.task,
             "profiles": dict(self.profiles),
+            "calibration": None if self.calibration is None else self.calibration.to_dict(),
             "pipeline": digest(*contents),
         }
         write_checked(path.with_suffix(".json"), about)
@@ -132,6 +140,35 @@ class StudyModel:
                 "write it again."
             )
         return cls(pipeline_from(content, path, trusted), **checked_about(about, path))
+
+    def probabilities(self, X: Any) -> tuple[list[str], np.ndarray]:
+        """Calibrated probabilities of all classes; those of the learner itself if they could not be calibrated.
+
+        Parameters
+        ----------
+        X : frame, Dataset or array
+            Rows, as ``for_frames`` takes them.
+
+        Returns
+        -------
+        classes : list of str
+            The classes; none if the learner gives no probabilities.
+        probabilities : ndarray of shape (n_rows, n_classes)
+            They add up to 1.
+        """
+        rows = self._taken(X)
+        classes = [str(label) for label in getattr(self.pipeline, "classes_", [])]
+        if self.calibration is not None:
+            found = response_of(self.pipeline, rows)
+            if (found.get("response"), tuple(found.get("classes", ()))) == (
+                self.calibration.response,
+                self.calibration.classes,
+            ):
+                chances = self.calibration.probabilities(np.array(found["values"]).reshape(-1, len(found["classes"])))
+                return classes, np.hstack([1 - chances, chances]) if len(classes) == 2 else chances
+        if hasattr(self.pipeline, "predict_proba"):
+            return classes, self.pipeline.predict_proba(rows)
+        return [], np.empty((0, 0))
 
     def for_frames(self) -> Any:
         """The fitted pipeline with a first step that finds its columns in a frame by their names.
@@ -188,16 +225,18 @@ def fit_model(plan: "Plan", data: "StudyData", findings: "Findings") -> StudyMod
     from sklearn.compose import ColumnTransformer
     from sklearn.pipeline import Pipeline
 
-    from_others = imputer_named(plan.impute).from_others
+    winner = plan.candidates[findings.winner]
+    from_others = imputer_named(plan.impute).from_others and not winner.takes_missing
     if from_others and not data.dataset.has_missing:
         from_others, impute = False, "median"
     else:
         impute = plan.impute
     chosen = set(findings.chosen)
-    sources = [name for name in data.dataset.columns if from_others or name in chosen]
+    table = tuple(each for each in findings.table if not each.left_out and (from_others or each.name in chosen))
+    sources = [each.name for each in table]
     dataset = decoded(data.dataset if len(sources) == data.dataset.n_columns else data.dataset.keep(sources))
-    winner = plan.candidates[findings.winner]
-    prepare = preparation(dataset, impute, missing=True, seed=plan.seed, counts=winner.for_counts)
+    missing = not winner.takes_missing
+    prepare = preparation(dataset, impute, missing=missing, seed=plan.seed, counts=winner.for_counts)
     learner = of_moderate_size(learner_of(winner, plan, dataset.y, seed_of(plan, "model")), dataset.n_rows)
     with one_thread():
         X = fit_prepared(prepare, dataset.X, keep=True)
@@ -217,7 +256,10 @@ def fit_model(plan: "Plan", data: "StudyData", findings: "Findings") -> StudyMod
     pipeline = Pipeline([*steps[:1], *rest.steps[:-1], ("learn", learnt)])
     form = "frame" if isinstance(dataset.X, pl.DataFrame) else "sparse" if dataset.is_sparse else "array"
     profiles = column_profiles(dataset.keep([name for name in sources if name in chosen]))
-    return StudyModel(pipeline, tuple(sources), dataset.kinds, form, plan.target, plan.task, profiles)
+    answer = getattr(findings, "predictions", None)
+    calibrated = answer.evidence.get("calibrated") if answer is not None else None
+    calibration = Calibration.from_dict(calibrated["calibration"]) if calibrated else None
+    return StudyModel(pipeline, table, form, plan.target, plan.task, profiles, calibration)
 
 
 def _maker(plan: "Plan", findings: "Findings") -> Any:
@@ -240,7 +282,8 @@ def apply_model(
     dataset : Dataset
         New rows. Columns are found by name; columns that the model does not need are ignored.
     predict : bool, default=True
-        Add the prediction, and for classes the probability of each where the learner gives one.
+        Add the prediction; for classes, the calibrated probability of each, and, if the study had costs of errors,
+        the decision that costs least.
     identifiers : iterable of str, default=None
         Columns to keep besides, such as the names of the rows; by default those that look like identifiers.
 
@@ -248,7 +291,7 @@ def apply_model(
     -------
     reduced : polars.DataFrame
         Identifiers, the columns that the model needs, or the new ones that it makes of them, then
-        ``predicted_TARGET``.
+        ``predicted_TARGET``, ``probability_CLASS`` of each class, and ``decision_TARGET`` with costs.
     """
     reduced = _applied(model, dataset, predict=predict)
     return pl.concat([_identifiers(model, dataset, identifiers, reduced.columns), reduced], how="horizontal")
@@ -293,9 +336,12 @@ def _through(model: "StudyModel", X: Any, reduced: pl.DataFrame, *, predict: boo
     if not predict:
         return reduced
     predicted = {f"predicted_{model.target}": model.pipeline.predict(X)}
-    if model.task != "regression" and hasattr(model.pipeline, "predict_proba"):
-        chances = model.pipeline.predict_proba(X)
-        predicted |= {f"probability_{label}": chances[:, place] for place, label in enumerate(model.pipeline.classes_)}
+    if model.task != "regression":
+        classes, chances = model.probabilities(X)
+        predicted |= {f"probability_{label}": chances[:, place] for place, label in enumerate(classes)}
+        threshold = model.calibration.threshold if model.calibration is not None else None
+        if threshold is not None and len(classes) == 2:
+            predicted[f"decision_{model.target}"] = np.array(classes)[(chances[:, 1] >= threshold).astype(int)]
     return reduced.with_columns(**{name: pl.Series(_plain(values)) for name, values in predicted.items()})
 
 

@@ -16,6 +16,8 @@ import numpy as np
 from fewer._wording import argument, listed
 from fewer.catalogue import ROOMS
 from fewer.io import KINDS
+from fewer.study._calibration import Calibration, is_calibration
+from fewer.study._columns import columns_from
 from fewer.study._drift import are_profiles
 from fewer.study._errors import StudyError
 
@@ -54,16 +56,16 @@ _NO_CHILD = -1
 
 def checked_about(about: Any, path: Path) -> dict[str, Any]:
     """What a model wants, from ``model.json``, if it is of the types that a study writes there."""
-    texts, lists = ("form", "target", "task"), ("columns", "kinds")
+    texts = "form", "target", "task"
     sound = (
         isinstance(about, Mapping)
-        and about.keys() == {*texts, *lists, "profiles"}
+        and about.keys() == {*texts, "table", "profiles", "calibration"}
         and all(isinstance(about[name], str) for name in texts)
-        and all(isinstance(about[name], list) and all(isinstance(each, str) for each in about[name]) for name in lists)
-        and len(about["columns"]) == len(about["kinds"])
+        and isinstance(about["table"], list)
+        and all(map(_is_column, about["table"]))
+        and (about["calibration"] is None or is_calibration(about["calibration"]))
         and are_profiles(about["profiles"])
-        and set(about["profiles"]) <= set(about["columns"])
-        and set(about["kinds"]) <= set(KINDS)
+        and set(about["profiles"]) <= {name for name, *_ in about["table"]}
         and about["form"] in ("array", "frame", "sparse")
         and about["task"] in ("binary", "multiclass", "regression")
     )
@@ -71,7 +73,19 @@ def checked_about(about: Any, path: Path) -> dict[str, Any]:
         raise StudyError(
             f"The model {path} cannot be read: {path.with_suffix('.json').name} does not describe a model."
         )
-    return {**about, **{name: tuple(about[name]) for name in lists}}
+    calibration = None if about["calibration"] is None else Calibration.from_dict(about["calibration"])
+    return {**about, "table": columns_from(about["table"]), "calibration": calibration}
+
+
+def _is_column(data: Any) -> bool:
+    """Whether this is what a column of a table is written as."""
+    return (
+        isinstance(data, list)
+        and len(data) == 4
+        and all(isinstance(each, str) for each in data[:3])
+        and data[1] in KINDS
+        and (data[3] is None or (isinstance(data[3], list) and all(isinstance(each, str) for each in data[3])))
+    )
 
 
 class UntrustedTypesError(StudyError):

@@ -1,18 +1,18 @@
 """Permutation tests: the reference procedure on the real table and on randomised ones, until the test is decided."""
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from fewer._wording import p_words
 from fewer.study._errors import StudyError
 from fewer.study._plan import Plan
 from fewer.study._question import Answer, Payloads, Pieces
 from fewer.study._reference import do_null
 from fewer.study._work import Null, NullWork
 
-# A test is over when this many randomised tables did as well as the real one: its p-value will not be small any more.
-ENOUGH = 10
+# A test is not over before this many randomised tables did as well as the real one: fewer say little about p.
+_FEWEST_HITS = 10
 _BATCH = 25
 _DESCRIPTIONS: dict[Null, str] = {"labels": "Permuting labels", "features_within_class": "Permuting within classes"}
 
@@ -33,11 +33,12 @@ def nulls_of(plan: Plan) -> tuple[Null, ...]:
 
 def null_work(plan: Plan, null: Null, work: Payloads) -> Iterator[Pieces]:
     """The real table, then randomised ones in batches, until enough did as well or the plan's number is reached."""
+    n_enough = enough(plan)
     done = 0
     for stop in batch_ends(plan.n_permutations) if null in nulls_of(plan) else []:
         tasks = [(NullWork(null, number),) for number in (None, *range(done, stop))]
         yield Pieces(_DESCRIPTIONS[null], do_null, tasks)
-        if is_decided(null_scores(work, null, stop), observed_score(work, null)):
+        if is_decided(null_scores(work, null, stop), observed_score(work, null), n_enough):
             return
         done = stop
 
@@ -50,19 +51,10 @@ def null_evidence(plan: Plan, null: Null, work: Payloads) -> dict[str, Any]:
     found: list[float] = []
     for stop in batch_ends(plan.n_permutations):
         found = null_scores(work, null, stop)
-        if is_decided(found, observed):
+        if is_decided(found, observed, enough(plan)):
             break
     p_value = (1 + sum(score >= observed for score in found)) / (1 + len(found))
     return {"observed": observed, "scores": found, "p_value": p_value}
-
-
-def p_of(plan: Plan, null: dict[str, Any]) -> str:
-    """The p-value of a test, and why it took fewer permutations than the plan has."""
-    done = len(null["scores"])
-    p = p_words(null["p_value"], done)
-    if done >= plan.n_permutations:
-        return p
-    return f"{p}; stopped after {done} of {plan.n_permutations} permutations, when {ENOUGH} or more had scored as high"
 
 
 def batch_ends(n_permutations: int) -> list[int]:
@@ -70,9 +62,25 @@ def batch_ends(n_permutations: int) -> list[int]:
     return [min(start + _BATCH, n_permutations) for start in range(0, n_permutations, _BATCH)]
 
 
-def is_decided(found: list[float], observed: float) -> bool:
+def enough(plan: Plan) -> int:
+    """Randomised tables that must do as well as the real one for a test to be over.
+
+    With N permutations and the significance level a, the p-value of all of them is (1 + hits) / (1 + N). With at least
+    a (1 + N) hits it is above a whatever the other permutations give, so that a test that stops has the verdict of all
+    N; and so has its own p-value (1 + hits) / (1 + n) after n of them, which is larger.
+
+    Examples
+    --------
+    >>> from types import SimpleNamespace
+    >>> [enough(SimpleNamespace(n_permutations=n, level=0.05)) for n in (99, 199, 999)]
+    [10, 10, 50]
+    """
+    return max(_FEWEST_HITS, math.ceil(plan.level * (1 + plan.n_permutations) - 1e-9))
+
+
+def is_decided(found: list[float], observed: float, n_enough: int) -> bool:
     """Whether so many randomised tables did as well as the real one that a test is over."""
-    return sum(score >= observed for score in found) >= ENOUGH
+    return sum(score >= observed for score in found) >= n_enough
 
 
 def observed_score(work_done: Payloads, null: Null) -> float:

@@ -21,11 +21,9 @@ from fewer.evaluate import corrected_interval
 from fewer.study._answers import findings_of
 from fewer.study._drift import ColumnDrift, drift_of
 from fewer.study._errors import StudyError
-from fewer.study._final import FINAL
 from fewer.study._folder import StudyFolder
 from fewer.study._journal import Journal
 from fewer.study._model import StudyModel, as_trained, unseen_categories_named
-from fewer.study._scores import read_scores
 from fewer.study._study_data import refuse_too_large
 
 if TYPE_CHECKING:
@@ -79,8 +77,7 @@ def promise_of(journal: Journal) -> Promise:
     promise : Promise
         The score and its interval.
     """
-    plan, final = journal.plan, journal[FINAL]
-    scores = read_scores(journal, plan, final["test_ratio"], final["n_prepared"])
+    plan, scores = journal.settled, journal.scores
     by_fold = scores.choice.fold_scores
     low, high = corrected_interval(by_fold, plan.confidence, scores.test_ratio)
     best = scores.simplest.best_possible

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from fewer._options import described, named, names_in, options_of, with_options
 from fewer._wording import argument, counted, listed, parameter
+from fewer.study._budget import seconds_in, time_words
 from fewer.study._candidates import MANY_ROWS, Candidate, Preset, candidates_for
 from fewer.study._checked_file import CHECKSUM, matches_checksum, with_checksum, without_checksum, write_checked
 from fewer.study._errors import StudyError
@@ -24,7 +25,7 @@ from fewer.study.questions import own_questions, question_named
 if TYPE_CHECKING:
     from fewer.study._study_data import StudyData
 
-VERSION = 6
+VERSION = 7
 Splitting = Literal["stratified", "shuffled", "grouped", "in order of time"]
 
 # Folds, repeats and permutations: quick for a first look, thorough for a paper.
@@ -73,6 +74,8 @@ class Plan:
     {options}
     more_scoring : tuple of str
         Scores that are reported beside ``scoring``, which decides.
+    skipped : tuple of int
+        Places of candidates that are left out, because an earlier run of the plan had a time limit.
     reading : mapping
         How the table was read, so that it can be read again.
     version : int
@@ -96,11 +99,13 @@ class Plan:
     parsimony: Parsimony = named("parsimony").default
     racing: float = named("racing").default
     cost: str | None = named("cost").default
+    budget: float | None = named("budget").default
     seed: int = named("seed").default
     preset: str = named("preset").default
     impute: str = named("impute").default
     more_scoring: tuple[str, ...] = ()
     questions: tuple[str, ...] = field(default_factory=lambda: own_questions())
+    skipped: tuple[int, ...] = ()
     reading: Mapping[str, Any] = field(default_factory=dict)
     version: int = VERSION
 
@@ -127,7 +132,7 @@ class Plan:
     @property
     def n_evaluations(self) -> int:
         """Candidates times folds times repeats; racing leaves some of them out."""
-        return len(self.candidates) * self.n_folds * self.n_repeats
+        return (len(self.candidates) - len(self.skipped)) * self.n_folds * self.n_repeats
 
     @property
     def identity(self) -> str:
@@ -141,6 +146,7 @@ class Plan:
         return data | {
             "more_scoring": list(self.more_scoring),
             "questions": list(self.questions),
+            "skipped": list(self.skipped),
             "candidates": [candidate.to_dict() for candidate in self.candidates],
             "reading": dict(self.reading),
         }
@@ -176,7 +182,7 @@ class Plan:
             raise StudyError(f"This is not a plan of fewer: missing entries: {', '.join(missing)}.")
         check_entries(data, get_args(Splitting))
         candidates = tuple(Candidate.from_dict(candidate) for candidate in data["candidates"])
-        lists = {name: tuple(data[name]) for name in ("questions", "more_scoring")}
+        lists = {name: tuple(data[name]) for name in ("questions", "more_scoring", "skipped")}
         plan = cls(**{**data, **lists, "candidates": candidates})
         _check_plan(plan)
         return plan
@@ -249,11 +255,13 @@ class Plan:
             f"Plan of a study of {self.source}: {self.n_rows:,} rows, {self.n_columns:,} columns",
             f"  target        {self.target} ({self.task}), scored by {self._scores_in_words()}",
             f"  folds         {self.n_folds}, {self.splitting}{repeats}",
-            f"  candidates    {len(self.candidates)}: {self._candidates_in_words()}",
+            f"  candidates    {len(self.candidates) - len(self.skipped)}: {self._candidates_in_words()}",
             f"  evaluations   {self.n_evaluations:,}{self._racing_in_words()}",
             f"  permutations  {self.n_permutations} for each test",
             f"  seed          {self.seed}",
         ]
+        if self.budget is not None:
+            lines.append(f"  time limit    {time_words(self.budget)}: less is done if the first fold is slow")
         if self.impute != "median":
             lines.append(f"  missing       imputed by {study_imputer(self.impute).says}")
         return "\n".join(lines)
@@ -268,7 +276,11 @@ class Plan:
 
     def _candidates_in_words(self) -> str:
         """Each selection method and each learner once: all are combined with all."""
-        pairs = [candidate.labels for candidate in self.candidates if not candidate.is_simplest]
+        pairs = [
+            candidate.labels
+            for number, candidate in enumerate(self.candidates)
+            if not candidate.is_simplest and number not in self.skipped
+        ]
         reducers, learners = (list(dict.fromkeys(pair[place] for pair in pairs)) for place in (0, 1))
         simplest = next(candidate.name for candidate in self.candidates if candidate.is_simplest)
         return f"{', '.join(reducers)}, each with {', '.join(learners)}; and the baseline ({simplest})"
@@ -313,7 +325,10 @@ def make_plan(data: "StudyData", *, reading: Mapping[str, Any] | None = None, op
         learners=options["learners"],
         sizes=options["sizes"],
     )
-    effort = zip(("n_folds", "n_repeats", "n_permutations"), _effort(preset, data, options["confidence"]), strict=True)
+    by_preset = zip(
+        ("n_folds", "n_repeats", "n_permutations"), _effort(preset, data, options["confidence"]), strict=True
+    )
+    effort: dict[str, Any] = {name: number if options[name] is None else options[name] for name, number in by_preset}
     plan = Plan(
         source=data.dataset.source,
         fingerprint=data.fingerprint,
@@ -327,10 +342,11 @@ def make_plan(data: "StudyData", *, reading: Mapping[str, Any] | None = None, op
         candidates=candidates,
         preset=preset,
         impute=imputer.name,
-        **{name: number if options[name] is None else options[name] for name, number in effort},
+        **effort,
         **{name: options[name] for name in ("confidence", "margin", "parsimony", "racing", "seed")},
         questions=tuple(dict.fromkeys((*own_questions(), *(options["questions"] or ())))),
         cost=options["cost"],
+        budget=seconds_in(options["budget"]),
         reading=dict(reading or {}),
     )
     for name in plan.questions:
@@ -443,6 +459,8 @@ def _check_plan(plan: Plan) -> None:
         )
     if not plan.racing >= 0:
         raise StudyError(f"{parameter('racing')} must be at least 0, not {plan.racing}.")
+    if plan.budget is not None:
+        seconds_in(plan.budget)
     if plan.cost is not None:
         costs_in(plan.cost)
         if plan.task != "binary":

@@ -1,5 +1,6 @@
 """Plans in files: the JSON of a plan or inside a report, and checks of its entries before the plan is run."""
 
+import math
 import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -43,6 +44,14 @@ def check_entries(data: Mapping[str, Any], splittings: tuple[str, ...]) -> None:
             "a list of questions",
         ),
         "more_scoring": (lambda value: isinstance(value, list) and all(map(_is_text, value)), "a list of scores"),
+        "budget": (
+            lambda value: value is None or (_is_number(value) and 0 < value < math.inf),
+            "a positive number of seconds, or null",
+        ),
+        "skipped": (
+            lambda value: isinstance(value, list) and all(map(_is_count, value)) and _leave_a_study(value, data),
+            "places of candidates that can be left out",
+        ),
         "reading": (_is_reading, "how the table is read"),
     }
     _check(data, rules, "")
@@ -50,6 +59,20 @@ def check_entries(data: Mapping[str, Any], splittings: tuple[str, ...]) -> None:
         _check_candidate(candidate, f" of candidate {number}")
     if all(candidate["learner"]["name"] != "simplest" for candidate in data["candidates"]):
         raise StudyError("This is not a plan of fewer: the baseline ('simplest') is not among its candidates.")
+
+
+def _leave_a_study(skipped: list[int], data: Mapping[str, Any]) -> bool:
+    """Whether the baseline and a candidate with a reducer are left, and the learner of each of these on all columns."""
+    candidates = data["candidates"]
+    if not isinstance(candidates, list) or not all(isinstance(each, dict) for each in candidates):
+        return True  # refused for that
+    if skipped and max(skipped) >= len(candidates):
+        return False
+    left = [each for number, each in enumerate(candidates) if number not in skipped]
+    whole = [each.get("learner") for each in left if each.get("reducer") is None]
+    reduced = [each.get("learner") for each in left if each.get("reducer") is not None]
+    baseline = any(isinstance(each, dict) and each.get("name") == "simplest" for each in whole)
+    return not skipped or (bool(reduced) and baseline and all(learner in whole for learner in reduced))
 
 
 def _check_candidate(candidate: Any, where: str) -> None:

@@ -3,7 +3,8 @@
 On each fold, a *procedure* is what the other folds of the repeat choose: ``winner`` is the candidate and the number of
 columns that the rule takes there, ``all columns`` the learner that is best there with all of them, and ``baseline``
 the one that does not look at the features. So no row has a say in what predicts it. On the folds of the first repeat,
-some candidates predict as well: the winner with the shipped number of columns, the others with that of their best mean.
+some candidates predict as well: the winner with the shipped number of columns, whose responses serve calibration, and
+the others with that of their best mean.
 """
 
 from dataclasses import dataclass
@@ -12,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fewer._estimators import columns_known_as
+from fewer._estimators import columns_known_as, fitted, predicted
 from fewer._kernels._one_thread import one_thread
 from fewer.study._plan import Plan
 from fewer.study._question import Payloads, Pieces
@@ -23,6 +24,7 @@ PROCEDURES = ("winner", "all columns", "baseline")
 MOST_RIVALS = 5
 # What a learner says besides a class, and what the file calls it.
 _RESPONSES = {"predict_proba": "probability", "decision_function": "decision"}
+RESPONSE = ("response", "classes", "values")
 
 Cell = tuple[int, int]
 
@@ -80,6 +82,7 @@ class FittedCell(NamedTuple):
     model: Any
     X_test: Any
     names: list[str]
+    X_train: Any
 
 
 def fitted_cell(bench: Bench, repeat: int, fold: int, cell: Cell) -> FittedCell:
@@ -92,7 +95,7 @@ def fitted_cell(bench: Bench, repeat: int, fold: int, cell: Cell) -> FittedCell:
     number, size = cell
     candidate, piece = bench.plan.candidates[number], FoldWork(number, repeat, fold)
     y, seed = np.asarray(bench.data.dataset.y), seed_of(bench.plan, piece.key)
-    rows = bench.prepared(repeat, fold, counts=candidate.for_counts)
+    rows = bench.prepared(repeat, fold, counts=candidate.for_counts, impute=not candidate.takes_missing)
     train, test, names = rows.X_train, rows.X_test, rows.names
     learner = learner_of(candidate, bench.plan, y, seed)
     with columns_known_as(rows.names):
@@ -102,7 +105,7 @@ def fitted_cell(bench: Bench, repeat: int, fold: int, cell: Cell) -> FittedCell:
             selector, _ = bench.fitted_selector(piece, rows)
             columns = subset_path(selector, train.shape[1]).columns(size)
             train, test, names = train[:, columns], test[:, columns], [names[column] for column in columns]
-        return FittedCell(learner.fit(train, y[bench.repeats[repeat][fold].train]), test, names)
+        return FittedCell(fitted(learner, train, y[bench.repeats[repeat][fold].train]), test, names, train)
 
 
 def do_predictions(work: PredictionWork, bench: Bench) -> dict[str, Any]:
@@ -111,21 +114,24 @@ def do_predictions(work: PredictionWork, bench: Bench) -> dict[str, Any]:
     found: dict[Cell, dict[str, Any]] = {}
     for cell in sorted({*work.procedures, *work.candidates}):  # those with the same selector follow one another
         with one_thread():
-            fitted = fitted_cell(bench, work.repeat, work.fold, cell)
+            held_in = fitted_cell(bench, work.repeat, work.fold, cell)
             found[cell] = {
                 "candidate": cell[0],
-                "size": cell[1] if bench.plan.candidates[cell[0]].makes_columns else len(fitted.names),
-                "predicted": _plain(fitted.model.predict(fitted.X_test), classify=bench.plan.classify),
+                "size": cell[1] if bench.plan.candidates[cell[0]].makes_columns else len(held_in.names),
+                "predicted": _plain(predicted(held_in.model, held_in.X_test), classify=bench.plan.classify),
             }
+            if bench.plan.classify and cell in (*work.procedures, *work.candidates[:1]):
+                found[cell] |= response_of(held_in.model, held_in.X_test)
             if cell in work.procedures:
-                found[cell] |= _response(fitted) if bench.plan.classify else {}
-                found[cell]["scores"] = _scores(fitted, y[fold.test], bench.plan)
+                found[cell]["scores"] = _scores(held_in, y[fold.test], bench.plan)
+    shipped = {name: found[cell][name] for cell in work.candidates[:1] for name in RESPONSE if name in found[cell]}
     places = np.arange(len(y)) if bench.data.dataset.rows is None else bench.data.dataset.rows
     return {
         "rows": [int(place) + 1 for place in places[fold.test]],
         "truth": _plain(y[fold.test], classify=bench.plan.classify),
         "procedures": [found[cell] for cell in work.procedures],
         "predictions": [found[cell]["predicted"] for cell in (work.procedures[0], *work.candidates)],
+        **({"shipped": shipped} if shipped else {}),
     }
 
 
@@ -138,12 +144,12 @@ def _short(value: float) -> float:
     return float(f"{value:.6g}")
 
 
-def _response(fitted: FittedCell) -> dict[str, Any]:
+def response_of(model: Any, X: Any) -> dict[str, Any]:
     """Probabilities of the classes, or else decision values; of two classes, those of the second one."""
-    classes = [str(label) for label in fitted.model.classes_]
+    classes = [str(label) for label in model.classes_]
     for name, called in _RESPONSES.items():
-        if hasattr(fitted.model, name):
-            values = np.asarray(getattr(fitted.model, name)(fitted.X_test), dtype=float)
+        if hasattr(model, name):
+            values = np.asarray(getattr(model, name)(X), dtype=float)
             values = values.reshape(len(values), -1)
             if len(classes) == 2:
                 values, classes = values[:, -1:], classes[1:]

@@ -43,7 +43,8 @@ def preparation(
     impute : str, default="median"
         Name of the imputer of missing values.
     missing : bool, default=None
-        Whether rows may have missing values; by default, whether these have. Without any the result is the same.
+        Whether rows may have missing values that are to be imputed; by default, whether these have. Without any the
+        result is the same; with some, False leaves missing numbers as they are.
     seed : int, default=0
         For imputers that start at random.
     counts : {"scaled", "raw"} or None, default=None
@@ -90,7 +91,7 @@ def fit_prepared(pipeline: Any, X: Any, *, keep: bool = False) -> Any:
                 X
             )
         elif name == "vary" and isinstance(X, np.ndarray):
-            step.fit(np.stack([X.min(axis=0), X.max(axis=0)]))
+            step.fit(np.stack([np.fmin.reduce(X), np.fmax.reduce(X)]))  # where values are missing, of the others
             X = step.transform(X) if keep or not step.get_support().all() else X
         elif name == "scale" and isinstance(X, np.ndarray):
             for rows in gen_batches(len(X), max(1, _CELLS // X.shape[1])):

@@ -4,15 +4,13 @@ A study is a list of questions. Each is one module of ``fewer.study.questions``,
 ``QUESTION``; its panel in the report is the module of the same name in ``fewer.report.panels``.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from enum import StrEnum
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
-from fewer._wording import metric_words
-
 if TYPE_CHECKING:
+    from fewer.study._findings import Findings
     from fewer.study._plan import Plan
     from fewer.study._scores import AllScores
     from fewer.study._work import Bench
@@ -37,29 +35,32 @@ class Answer:
 
     Attributes
     ----------
-    question : str
-        What was asked.
     verdict : Verdict
         The answer for programs.
-    sentence : str
-        The answer for people.
     number : float or None
         The figure behind it.
     interval : tuple of two floats or None
         Its uncertainty.
-    how : str
-        How the figure was obtained.
     evidence : dict
         What the figure was made from.
+    reason : str
+        Why it was not tested, if it was not.
+    question : str
+        What was asked.
+    sentence : str
+        The answer for people, made of the above when all questions are answered.
+    how : str
+        How the figure was obtained.
     """
 
-    question: str
     verdict: Verdict
-    sentence: str
     number: float | None = None
     interval: tuple[float, float] | None = None
-    how: str = ""
     evidence: dict[str, Any] = field(default_factory=dict)
+    reason: str = ""
+    question: str = field(default="", kw_only=True)
+    sentence: str = field(default="", kw_only=True)
+    how: str = field(default="", kw_only=True)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "verdict", Verdict(self.verdict))
@@ -74,6 +75,19 @@ class Answer:
         """What a kind of answer has besides the above, by name."""
         common = {each.name for each in fields(Answer)}
         return {each.name: getattr(self, each.name) for each in fields(self) if each.name not in common}
+
+
+class Lead(NamedTuple):
+    """What a question contributes to the first lines of the findings.
+
+    The three most urgent lines of all questions are shown; notes follow the last of them. The mood of the first line is
+    "critical", "nothing" (there is nothing to predict), "gain" or "".
+    """
+
+    urgency: int
+    lines: tuple[str, ...]
+    mood: str = ""
+    note: str = ""
 
 
 class Payloads(Protocol):
@@ -135,11 +149,6 @@ class Finished:
         """The winner on all rows."""
         return self.work["final"]
 
-    @cached_property
-    def metric(self) -> str:
-        """What people call the score."""
-        return metric_words(self.plan.scoring)
-
 
 def _nothing(plan: "Plan", scores: "AllScores", work: Payloads) -> Iterable[Pieces | Here]:
     return ()
@@ -156,12 +165,17 @@ class Question:
     title : str
         What is asked, for people.
     answer : callable
-        From :class:`Finished` to the :class:`Answer`.
+        From :class:`Finished` to the :class:`Answer`, without sentences.
     work : callable
         From the plan, the scores and the finished work to the work that the answer needs, besides the scores; it may
         be a generator that looks at what is finished before it asks for more.
     place : int
         Questions are asked in this order.
+    words : callable
+        From the findings and the answer to its sentences by name: ``sentence`` and ``how``. Those of the questions in
+        this package are in ``fewer.study._sentences``.
+    lead : callable
+        From the findings and the answer to its :class:`Lead`, if it has one.
     """
 
     id: str
@@ -169,3 +183,5 @@ class Question:
     answer: Callable[[Finished], Answer]
     work: Callable[["Plan", "AllScores", Payloads], Iterable[Pieces | Here]] = _nothing
     place: int = 1000
+    words: Callable[["Findings", Any], Mapping[str, Any]] | None = None
+    lead: Callable[["Findings", Any], Lead | None] | None = None

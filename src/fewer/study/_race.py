@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from fewer.study._budget import by_reducer
 from fewer.study._plan import Plan
 from fewer.study._work import FoldWork
 
@@ -39,7 +40,7 @@ def fold_rounds(journal: "Journal | Mapping[str, Any]", plan: Plan) -> Iterator[
 
     All candidates of a fold with the same reducer are one task, and reduce once.
     """
-    sizes: dict[int, tuple[int, ...]] = {number: each.sizes for number, each in enumerate(plan.candidates)}
+    sizes = _all_sizes(plan)
     folds = [(repeat, fold) for repeat in range(plan.n_repeats) for fold in range(plan.n_folds)]
     # The last round is that of the other repeats; the rounds before are single folds, but for the first.
     ends = [*range(_FEWEST_FOLDS, plan.n_folds + 1), len(folds)] if plan.races else [len(folds)]
@@ -51,19 +52,24 @@ def fold_rounds(journal: "Journal | Mapping[str, Any]", plan: Plan) -> Iterator[
         done = end
 
 
+def first_fold(plan: Plan) -> list[tuple[FoldWork, ...]]:
+    """The work of all candidates on the first fold of the first repeat."""
+    return _tasks(plan, _all_sizes(plan), [(0, 0)])
+
+
+def _all_sizes(plan: Plan) -> dict[int, tuple[int, ...]]:
+    return {number: each.sizes for number, each in enumerate(plan.candidates) if number not in plan.skipped}
+
+
 def _tasks(
     plan: Plan, sizes: Mapping[int, tuple[int, ...]], folds: list[tuple[int, int]]
 ) -> list[tuple[FoldWork, ...]]:
-    of_reducer: dict[str, list[int]] = {}
-    for number in sizes:
-        reducer = plan.candidates[number].reducer
-        # Those without a reducer share nothing but the prepared rows.
-        name = repr(reducer) if reducer is not None else f"all features {number}"
-        of_reducer.setdefault(name, []).append(number)
+    groups = [[number for number in numbers if number in sizes] for numbers in by_reducer(plan).values()]
     return [
         tuple(FoldWork(number, repeat, fold, sizes[number]) for number in numbers)
         for repeat, fold in folds
-        for numbers in of_reducer.values()
+        for numbers in groups
+        if numbers
     ]
 
 

@@ -268,6 +268,8 @@ def read_scores(
     dropped: list[str] = []
     whole: dict[str, list[dict[str, Any]]] = {}
     for number, candidate in sorted(enumerate(plan.candidates), key=lambda each: each[1].reducer is not None):
+        if number in plan.skipped:
+            continue
         keys = [FoldWork(number, r, fold).key for r in range(plan.n_repeats) for fold in range(plan.n_folds)]
         folds = [journal[key] for key in keys if key in journal]
         learner = repr(candidate.learner)

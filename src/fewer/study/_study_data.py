@@ -14,6 +14,7 @@ import scipy.sparse as sp
 
 from fewer._wording import argument
 from fewer.study._coded import CodedDataset, coded, decoded
+from fewer.study._columns import TableColumn
 from fewer.study._errors import StudyError
 
 if TYPE_CHECKING:
@@ -47,7 +48,7 @@ class StudyData:
         Rows of one group are always in the same fold.
     in_order_of_time : bool
         Whether rows may only be predicted from earlier ones.
-    left_out : tuple of (str, str)
+    left_out : tuple of TableColumn
         Columns that are not used as features, each with the reason.
     classes_left_out : tuple of (str, int)
         Classes with too few rows to learn and to test, each with their number; their rows are left out.
@@ -60,7 +61,7 @@ class StudyData:
     dataset: "Dataset"
     groups: np.ndarray | None = None
     in_order_of_time: bool = False
-    left_out: tuple[tuple[str, str], ...] = ()
+    left_out: tuple[TableColumn, ...] = ()
     classes_left_out: tuple[tuple[str, int], ...] = ()
     times: Mapping[str, np.ndarray] = field(default_factory=dict)
     dropped: tuple["Dataset", ...] = ()
@@ -69,6 +70,11 @@ class StudyData:
     def is_classification(self) -> bool:
         """Whether the target consists of classes."""
         return self.dataset.classes is not None
+
+    @property
+    def columns(self) -> tuple[TableColumn, ...]:
+        """All columns of the table, without the target; those left out come last."""
+        return *map(TableColumn, self.dataset.columns, self.dataset.kinds), *self.left_out
 
     @property
     def table(self) -> "Dataset":
@@ -137,6 +143,7 @@ def study_data(
     for name, kind in zip(dataset.columns, dataset.kinds, strict=True):
         if kind in _NOT_LEARNT_FROM and name not in wanted and name not in (groups, time):
             left_out.append((name, _NOT_LEARNT_FROM[kind]))
+    kind_of = dict(zip(dataset.columns, dataset.kinds, strict=True))
     dropped = {name for name, _ in left_out}
     kept = [name for name in dataset.columns if name not in dropped]
     if not kept:
@@ -151,7 +158,7 @@ def study_data(
         dataset=replace(coded(dataset if len(kept) == dataset.n_columns else dataset.keep(kept)), dropped=()),
         groups=group_of,
         in_order_of_time=time is not None,
-        left_out=tuple(left_out),
+        left_out=tuple(TableColumn(name, kind_of[name], why) for name, why in left_out),
         classes_left_out=rare,
         times=_times(dataset, dropped),
         dropped=dataset.dropped,

@@ -1,7 +1,7 @@
 """A whole study as a selector: ``fit`` plans and runs it on the rows given, and keeps the columns that it chose."""
 
 from collections.abc import Mapping
-from numbers import Integral
+from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -54,6 +54,9 @@ class StudySelector(SelectorMixin, BaseEstimator):
         How often folds are drawn.
     n_permutations : int, default=0
         Permutations for each test; without any, nothing is tested, and the choice is the same.
+    budget : float or str, default=None
+        Time limit of a fit in seconds, or such as "30m"; a study that would take longer has fewer repeats,
+        permutations or candidates. How long the first fold takes then has a say in the result.
     task : {"auto", "classification", "regression"}, default="auto"
         What the target asks for; "auto" takes a target with fractions for regression, any other for classification.
     options : dict, default=None
@@ -98,6 +101,7 @@ class StudySelector(SelectorMixin, BaseEstimator):
         "n_folds": [Interval(Integral, 2, None, closed="left")],
         "n_repeats": [Interval(Integral, 1, None, closed="left")],
         "n_permutations": [Interval(Integral, 0, None, closed="left")],
+        "budget": [Interval(Real, 0, None, closed="neither"), str, None],
         "task": [StrOptions({"auto", "classification", "regression"})],
         "options": [dict, None],
         "n_jobs": [Interval(Integral, 1, None, closed="left"), None],
@@ -113,6 +117,7 @@ class StudySelector(SelectorMixin, BaseEstimator):
         n_folds: int = 5,
         n_repeats: int = 1,
         n_permutations: int = 0,
+        budget: float | str | None = None,
         task: str = "auto",
         options: Mapping[str, Any] | None = None,
         n_jobs: int | None = 1,
@@ -124,6 +129,7 @@ class StudySelector(SelectorMixin, BaseEstimator):
         self.n_folds = n_folds
         self.n_repeats = n_repeats
         self.n_permutations = n_permutations
+        self.budget = budget
         self.task = task
         self.options = options
         self.n_jobs = n_jobs
@@ -186,6 +192,7 @@ class StudySelector(SelectorMixin, BaseEstimator):
             n_folds=self.n_folds,
             n_repeats=self.n_repeats,
             n_permutations=self.n_permutations,
+            budget=self.budget,
             seed=int(check_random_state(self.random_state).randint(2**31)),
             **dict(self.options or {}),
         )

@@ -5,6 +5,7 @@ and all arithmetic runs on one thread, so a piece gives the same bits wherever a
 """
 
 import json
+import math
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -13,7 +14,7 @@ from zlib import crc32
 
 import numpy as np
 
-from fewer._estimators import columns_known_as
+from fewer._estimators import columns_known_as, fitted, model_score
 from fewer._kernels._one_thread import one_thread
 from fewer._wording import counted
 from fewer.engine import failure_from
@@ -29,7 +30,14 @@ from fewer.study._candidates import Candidate
 from fewer.study._errors import StudyError
 from fewer.study._notes import Note, each_once, noted
 from fewer.study._plan import Plan
-from fewer.study._preparation import fit_prepared, preparation, prepared_names, prepared_rows
+from fewer.study._preparation import (
+    PreparedColumn,
+    fit_prepared,
+    preparation,
+    prepared_columns,
+    prepared_names,
+    prepared_rows,
+)
 from fewer.study._recipes import BALANCED_SCORES, Counts
 from fewer.study._study_data import StudyData
 
@@ -43,6 +51,8 @@ MOST_NAMES = 1000
 # Of very many rows, each fold takes a sample: more of them change scores by less than the folds differ.
 MOST_TRAINING_ROWS = 10_000
 MOST_TEST_ROWS = 5_000
+# A table of more cells is prepared again when it is needed again.
+_CELLS_KEPT = 4_000_000
 
 
 @dataclass(frozen=True)
@@ -90,15 +100,18 @@ class Bench:
         self.plan = plan
         self.data = data
         self.repeats = table_folds(plan, data) if repeats is None else repeats
-        self._last: tuple[tuple[int, int, Counts], PreparedFold] | None = None
+        self._last: tuple[tuple[int, int, Counts, bool], PreparedFold] | None = None
         self._reduced: tuple[tuple[int, int, str, Counts], tuple[Any, list[Note]]] | None = None
+        self._whole: tuple[Counts, PreparedTable] | None = None
 
-    def prepared(self, repeat: int, fold: int, *, counts: Counts = None) -> "PreparedFold":
-        """The rows of a fold, made ready, and kept for the next candidate."""
-        if self._last is None or self._last[0] != (repeat, fold, counts):
+    def prepared(self, repeat: int, fold: int, *, counts: Counts = None, impute: bool = True) -> "PreparedFold":
+        """The rows of a fold, made ready, and kept for the next candidate; without imputing, NaN stays NaN."""
+        impute = impute or not self.data.dataset.has_missing  # without missing values, the rows are the same
+        if self._last is None or self._last[0] != (repeat, fold, counts, impute):
             self.let_go()  # two folds of a large table need not be in memory at once
-            rows = prepared_fold(self.data.dataset, self.repeats[repeat][fold], self.plan, counts=counts)
-            self._last = (repeat, fold, counts), rows
+            held = self.repeats[repeat][fold]
+            rows = prepared_fold(self.data.dataset, held, self.plan, counts=counts, impute=impute)
+            self._last = (repeat, fold, counts, impute), rows
         return self._last[1]
 
     def fitted_selector(self, work: FoldWork, rows: "PreparedFold") -> tuple[Any, list[Note]]:
@@ -121,9 +134,31 @@ class Bench:
             self._reduced = (*where, candidate.for_counts), (FrozenEstimator(selector), notes)
         return self._reduced[1]
 
+    def whole(self, counts: Counts = None) -> "PreparedTable":
+        """All rows, made ready; kept for the next who asks, unless the table is large."""
+        if self._whole is None or self._whole[0] != counts:
+            dataset = self.data.dataset
+            prepare = preparation(dataset, self.plan.impute, seed=self.plan.seed, counts=counts)
+            X = fit_prepared(prepare, dataset.X, keep=True)
+            whole = PreparedTable(X, prepared_columns(prepare, dataset))
+            if math.prod(dataset.shape) > _CELLS_KEPT:
+                return whole
+            self._whole = counts, whole
+        return self._whole[1]
+
     def let_go(self) -> None:
-        """Forget the rows that were kept."""
+        """Forget the rows of folds that were kept."""
         self._last = self._reduced = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_last": None, "_reduced": None, "_whole": None}
+
+
+class PreparedTable(NamedTuple):
+    """All rows as numbers on one scale, and what their columns are made of."""
+
+    X: Any
+    columns: list[PreparedColumn]
 
 
 class PreparedFold(NamedTuple):
@@ -138,9 +173,11 @@ class PreparedFold(NamedTuple):
     notes: list[Note]
 
 
-def prepared_fold(dataset: "Dataset", fold: Fold, plan: Plan, *, counts: Counts = None) -> PreparedFold:
+def prepared_fold(
+    dataset: "Dataset", fold: Fold, plan: Plan, *, counts: Counts = None, impute: bool = True
+) -> PreparedFold:
     """The rows of a fold, prepared by a pipeline that is fitted on the training rows."""
-    prepare = preparation(dataset, plan.impute, seed=plan.seed, counts=counts)
+    prepare = preparation(dataset, plan.impute, missing=None if impute else False, seed=plan.seed, counts=counts)
     with noted() as notes:
         X_train = fit_prepared(prepare, dataset.take(fold.train).X)
         X_test = prepared_rows(prepare, dataset.take(fold.test).X)
@@ -229,7 +266,7 @@ def do_fold(work: FoldWork, bench: Bench) -> dict[str, Any]:
     fold = bench.repeats[work.repeat][work.fold]
     seed = seed_of(plan, work.key)
     with one_thread():
-        rows = bench.prepared(work.repeat, work.fold, counts=candidate.for_counts)
+        rows = bench.prepared(work.repeat, work.fold, counts=candidate.for_counts, impute=not candidate.takes_missing)
         with columns_known_as(rows.names):
             reducer: Any = candidate.reducer and candidate.reducer.reducer(seed=seed)
             of_reducer: list[Note] = []
@@ -271,13 +308,11 @@ def scored(
     sizes: tuple[int, ...] | None = None,
 ) -> dict[str, Any]:
     """What came of one candidate on one fold; the rows held out are seen by the score alone."""
-    from sklearn.metrics import get_scorer
-
     X_train, X_test, names = rows.X_train, rows.X_test, rows.names
     learner = learner_of(candidate, plan, y, seed)
     if reducer is None:
-        score = get_scorer(plan.scoring)(learner.fit(X_train, y[fold.train]), X_test, y[fold.test])
-        return {"sizes": [int(X_train.shape[1])], "scores": [float(score)], "names": []}
+        score = model_score(fitted(learner, X_train, y[fold.train]), X_test, np.asarray(y[fold.test]), plan.scoring)
+        return {"sizes": [int(X_train.shape[1])], "scores": [score], "names": []}
     halves = X_train, y[fold.train], X_test, y[fold.test]
     sizes = candidate.sizes if sizes is None else sizes
     found: FoldScores | ComponentScores

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fewer._estimators import FastRoute, fold_scores, note_slow
+from fewer._estimators import FastRoute, fitted, fold_scores, model_score, note_slow
 from fewer.evaluate.curves._subset_path import SubsetPath, inner_scores, path_predictions, subset_path
 from fewer.evaluate.protocol._table import Fold, columns_of, rows_of
 from fewer.extract import loadings, with_components
@@ -234,14 +234,16 @@ def size_scores(
     scorer = check_scoring(learner, scoring=scoring)
     route = FastRoute(False, "share_work=False asks for fits")
     if share_work and sizes:
-        predicted, route = path_predictions(learner, X_train, y_train, X_test, path, sizes, scoring)
-        if predicted is not None:
+        found, route = path_predictions(learner, X_train, y_train, X_test, path, sizes, scoring)
+        if found is not None:
             own = "accuracy" if is_classifier(learner) else "r2"
-            return fold_scores(own if scoring is None else scoring, y_test, predicted)[:, 0], route
+            return fold_scores(own if scoring is None else scoring, y_test, found)[:, 0], route
     scores = np.empty(len(sizes))
     for place, size in enumerate(sizes):
         started = time.perf_counter()
-        scores[place] = _fitted_score(learner, X_train, y_train, X_test, y_test, path.columns(size), scorer)
+        columns = path.columns(size)
+        model = fitted_learner(learner, X_train, y_train, columns)
+        scores[place] = model_score(model, columns_of(X_test, columns), y_test, scoring, scorer)
         if place == 0:
             seconds = (time.perf_counter() - started) * len(sizes) * n_folds
             note_slow(f"The curve of {len(sizes):,} sizes on {n_folds:,} folds", seconds, route)
@@ -252,7 +254,7 @@ def fitted_learner(learner: Any, X: Any, y: np.ndarray, columns: np.ndarray) -> 
     """The estimator, fitted on some columns."""
     from sklearn.base import clone
 
-    return clone(learner).fit(columns_of(X, columns), y)
+    return fitted(clone(learner), columns_of(X, columns), y)
 
 
 def full_ranking(selected: Selected) -> np.ndarray | None:
@@ -263,10 +265,6 @@ def full_ranking(selected: Selected) -> np.ndarray | None:
         return places
     ranking = getattr(selected.selector, "ranking_", None)
     return None if ranking is None else np.asarray(ranking)
-
-
-def _fitted_score(learner, X_train, y_train, X_test, y_test, columns: np.ndarray, scorer) -> float:
-    return scorer(fitted_learner(learner, X_train, y_train, columns), columns_of(X_test, columns), y_test)
 
 
 class ComponentScores(NamedTuple):

@@ -1,8 +1,8 @@
-"""Closed forms of four estimators: all label permutations, or all subsets on a path, without a fit for each.
+"""Closed forms: all label permutations, or all subsets on a path, without a fit for each.
 
-Nearest neighbours, ridge, linear discriminant analysis and Gaussian naive Bayes have one module each, with one object
-that holds both of its closed forms. Which estimators and options they are for is in ``fewer._estimators``
-(``closed_form``).
+Nearest neighbours, ridge (with one penalty, or the best of several), support vector machines, linear discriminant
+analysis and Gaussian naive Bayes have one module each, with one object that holds its closed forms. Which estimators
+and options they are for is in ``fewer._estimators`` (``closed_form``).
 """
 
 from collections.abc import Callable, Iterator
@@ -33,12 +33,24 @@ class Routes(NamedTuple):
 
 def routes_of(form: "ClosedForm") -> Routes:
     """The closed forms of the estimator of ``form``; its module is imported when it is first asked for."""
-    from fewer._estimators import DISCRIMINANT, NAIVE_BAYES, NEIGHBOURS, OCCURRENCES, RIDGE
+    from fewer._estimators import (
+        DISCRIMINANT,
+        NAIVE_BAYES,
+        NEIGHBOURS,
+        OCCURRENCES,
+        RIDGE,
+        RIDGE_BY_LOO,
+        SUPPORT_VECTORS,
+    )
 
     if form.name == NEIGHBOURS:
         from fewer.evaluate.fast._neighbours import ROUTES
     elif form.name == RIDGE:
         from fewer.evaluate.fast._ridge import ROUTES
+    elif form.name == RIDGE_BY_LOO:
+        from fewer.evaluate.fast._ridge_by_loo import ROUTES
+    elif form.name == SUPPORT_VECTORS:
+        from fewer.evaluate.fast._support_vectors import ROUTES
     elif form.name == DISCRIMINANT:
         from fewer.evaluate.fast._discriminant import ROUTES
     elif form.name == OCCURRENCES:

@@ -146,19 +146,24 @@ def _normal_equations(X: np.ndarray, alpha: float, intercept: bool) -> tuple[Lef
     return LeftOutFits(None, Z, Z.T @ Z + np.diag(penalty)), condition
 
 
+def class_targets(model: Any, y: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
+    """Classes, their signs (rows, classes; of two, those of the second one), and the weights of the rows."""
+    from sklearn.utils.class_weight import compute_sample_weight
+
+    classes, codes = np.unique(y, return_inverse=True)
+    targets = np.where(codes[:, None] == np.arange(1 if len(classes) == 2 else 0, len(classes)), 1.0, -1.0)
+    return classes, targets, compute_sample_weight(model.class_weight, y) if model.class_weight else None
+
+
 def class_predictions(
     model: Any, train: np.ndarray, y: np.ndarray, test: np.ndarray, order: np.ndarray, sizes: list[int]
 ) -> np.ndarray:
     """Class of each test row for each size."""
-    from sklearn.utils.class_weight import compute_sample_weight
-
-    classes, codes = np.unique(y, return_inverse=True)
-    targets = np.where(codes[:, None] == np.arange(len(classes)), 1.0, -1.0)
-    weights = compute_sample_weight(model.class_weight, y) if model.class_weight else None
+    classes, targets, weights = class_targets(model, y)
+    decisions = _predictions(model, train, targets, test, order, sizes, weights)
     if len(classes) == 2:
-        decisions = _predictions(model, train, targets[:, 1:], test, order, sizes, weights)
         return classes[(decisions[:, :, 0] > 0).astype(np.intp)]
-    return classes[_predictions(model, train, targets, test, order, sizes, weights).argmax(axis=2)]
+    return classes[decisions.argmax(axis=2)]
 
 
 def value_predictions(
@@ -166,6 +171,42 @@ def value_predictions(
 ) -> np.ndarray:
     """Value of each test row for each size."""
     return _predictions(model, train, y[:, None].astype(float), test, order, sizes, None)[:, :, 0]
+
+
+class CentredPath:
+    """Training rows with their columns in an order, centred, each times the root of its weight; their targets, too."""
+
+    def __init__(
+        self, train: np.ndarray, targets: np.ndarray, order: np.ndarray, weights: np.ndarray | None, *, intercept: bool
+    ) -> None:
+        self._train, self._order = train, order
+        self._middle, self.offset = np.zeros(train.shape[1]), np.zeros(targets.shape[1])
+        if intercept:
+            shares = np.full(len(train), 1 / len(train)) if weights is None else weights / weights.sum()
+            self._middle, self.offset = shares @ train, shares @ targets
+        self.root = np.ones((len(train), 1)) if weights is None else np.sqrt(weights)[:, None]
+        self.targets = (targets - self.offset) * self.root
+
+    def leading(self, table: np.ndarray, size: int, scale: np.ndarray | float = 1.0) -> np.ndarray:
+        """Leading columns of some rows, centred."""
+        columns = self._order[:size]
+        taken = table[:, columns]
+        taken -= self._middle[columns]
+        taken *= scale
+        return taken
+
+    def training_rows(self, size: int) -> np.ndarray:
+        """Leading columns of the training rows."""
+        return self.leading(self._train, size, self.root)
+
+    def products_with_targets(self, size: int) -> tuple[np.ndarray, np.ndarray]:
+        """Inner products of the leading columns with one another, and with the targets."""
+        products, with_targets = np.zeros((size, size)), np.zeros((size, self.targets.shape[1]))
+        for rows in row_blocks(self._train):
+            block = self.leading(self._train[rows], size, self.root[rows])
+            products += block.T @ block
+            with_targets += block.T @ self.targets[rows]
+        return products, with_targets
 
 
 def _predictions(
@@ -178,36 +219,17 @@ def _predictions(
     weights: np.ndarray | None,
 ) -> np.ndarray:
     """Predictions (sizes, test rows, targets)."""
-    middle, offset = np.zeros(train.shape[1]), np.zeros(targets.shape[1])
-    if model.fit_intercept:
-        shares = np.full(len(train), 1 / len(train)) if weights is None else weights / weights.sum()
-        middle, offset = shares @ train, shares @ targets
-    root = np.ones((len(train), 1)) if weights is None else np.sqrt(weights)[:, None]
-    targets = (targets - offset) * root
-
-    def leading(table: np.ndarray, size: int, scale: np.ndarray | float = 1.0) -> np.ndarray:
-        """Leading columns of some rows, centred."""
-        columns = order[:size]
-        taken = table[:, columns]
-        taken -= middle[columns]
-        taken *= scale
-        return taken
-
+    path = CentredPath(train, targets, order, weights, intercept=model.fit_intercept)
     alpha = float(model.alpha)
     found: list[np.ndarray] = []
     narrow = [size for size in sizes if size <= len(train)]
     if narrow:
-        widest = narrow[-1]
-        products, with_targets = np.zeros((widest, widest)), np.zeros((widest, targets.shape[1]))
-        for rows in row_blocks(train):
-            block = leading(train[rows], widest, root[rows])
-            products += block.T @ block
-            with_targets += block.T @ targets[rows]
-        found += _from_columns(products, with_targets, leading(test, widest), narrow, alpha)
+        products, with_targets = path.products_with_targets(narrow[-1])
+        found += _from_columns(products, with_targets, path.leading(test, narrow[-1]), narrow, alpha)
     wide = [size for size in sizes if size > len(train)]
     if wide:
-        found += _from_rows(leading(train, wide[-1], root), targets, leading(test, wide[-1]), wide, alpha)
-    return np.stack(found) + offset
+        found += _from_rows(path.training_rows(wide[-1]), path.targets, path.leading(test, wide[-1]), wide, alpha)
+    return np.stack(found) + path.offset
 
 
 def _from_columns(products, with_targets, test, sizes: list[int], alpha: float) -> Iterator[np.ndarray]:

@@ -56,6 +56,12 @@ class _RegularizedModel(StateModel):
     norm: str
     init_em_iter: int
     predict_with: str
+    q_: np.ndarray
+    dual_: np.ndarray
+    kl_: float
+    violation_: float
+    model_violation_: float
+    _problem: Problem
 
     def _listed(self) -> list[Constraint]:
         return [self.constraints] if isinstance(self.constraints, Constraint) else list(self.constraints)
@@ -319,8 +325,8 @@ class PosteriorRegularizedMixture(_RegularizedModel):
     ...     ProportionConstraint(("bag", "B"), component=1, upper=0.25),
     ... ]
     >>> model = PosteriorRegularizedMixture(2, known, random_state=0).fit(table)
-    >>> float(np.mean(model.predict(table) == truth))
-    0.985
+    >>> bool(np.mean(model.predict(table) == truth) > 0.95)
+    True
     """
 
     _parameter_constraints = _CONSTRAINTS

@@ -38,13 +38,18 @@ def _pictures(findings: "Findings") -> dict[str, Picture]:
                 for each in evidence["curves"]
             )
             found[name] = Picture(curves_figure(evidence["curves"], name), caption.format(more), words)
-    if evidence.get("calibration"):
+    raw, calibrated = evidence.get("calibration"), evidence.get("calibrated")
+    if raw or calibrated:
+        both = " Triangles are the probabilities of the learner before calibration." if raw and calibrated else ""
         caption = (
-            "Share of held-out rows that belong to a class over its predicted probability, in tenths of the "
-            "predictions, with confidence intervals. On the dotted line, probabilities are right."
+            f"Share of held-out rows that belong to a class over its {'calibrated' if calibrated else 'predicted'} "
+            "probability, in tenths of the predictions, with confidence intervals. On the dotted line, probabilities "
+            f"are right.{both}"
         )
-        words = f"Predicted probabilities are off by {evidence['calibration']['error']:.3f} on average."
-        found["calibration"] = Picture(calibration_figure(evidence["calibration"]), caption, words)
+        words = f"Probabilities are off by {(calibrated or raw)['error']:.3f} on average."
+        found["calibration"] = Picture(
+            calibration_figure(calibrated or raw, raw if calibrated else None), caption, words
+        )
     if "residuals" in evidence:
         caption = (
             "Residuals (true minus predicted value) of held-out rows over the prediction, first repeat. A bend or a "
@@ -84,13 +89,24 @@ def curves_figure(curves: list[dict[str, Any]], kind: str) -> "go.Figure":
     return figure
 
 
-def calibration_figure(found: dict[str, Any]) -> "go.Figure":
-    """Observed shares over predicted probabilities."""
+def calibration_figure(found: dict[str, Any], before: dict[str, Any] | None = None) -> "go.Figure":
+    """Observed shares over predicted probabilities, and those before calibration."""
     import plotly.graph_objects as go
 
     figure = _figures.new_figure(x="predicted probability", y="share of the rows", height=330)
     figure.add_trace(_figures.line("right", [0, 1], [0, 1], _figures.GREY, line_dash="dot"))
     observed = np.array(found["observed"])
+    if before:
+        figure.add_trace(
+            go.Scatter(
+                x=before["predicted"],
+                y=before["observed"],
+                mode="markers",
+                name="before calibration",
+                marker={"color": _figures.AMBER, "size": 7, "symbol": "triangle-up"},
+                hovertemplate="before calibration: predicted %{x:.2f}, observed %{y:.2f}<extra></extra>",
+            )
+        )
     figure.add_trace(
         go.Scatter(
             x=found["predicted"],

@@ -17,7 +17,7 @@ from sklearn.ensemble import ExtraTreesClassifier, ExtraTreesRegressor
 from sklearn.preprocessing import MaxAbsScaler
 from sklearn.utils import check_random_state, gen_batches
 
-from fewer._estimators import Interval, StrOptions, encoded_classes, fit_context
+from fewer._estimators import Interval, StrOptions, encoded_classes, fit_context, fitted, forest_importances
 from fewer.catalogue import method
 from fewer.select._selector import Selector, ranks_of_order
 from fewer.select._target import numbers, task_of
@@ -181,7 +181,7 @@ class ForestImportanceSelector(Selector):
         def importances(left: np.ndarray) -> np.ndarray:
             if self.max_features is None and isinstance(forest, ExtraTreesRegressor):
                 forest.set_params(max_features=min(1 / 3, _MOST_TRIED / len(left)))
-            return forest.fit(X if len(left) == X.shape[1] else X[:, left], target).feature_importances_
+            return forest_importances(fitted(forest, X if len(left) == X.shape[1] else X[:, left], target))
 
         found = elimination(importances, X.shape[1], self.step or 1, on_round=lambda n_left: self.step is None)
         self.scores_, self.ranking_, self.n_forests_ = found.weights, ranks_of_order(found.order), found.n_rounds

@@ -1,19 +1,17 @@
 """Cautions: properties of the table and of the scores that limit what the results mean."""
 
 import shlex
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fewer._wording import counted, listed, two_digits
-from fewer.catalogue import imputer_named
+from fewer.study._budget import BUDGET
 from fewer.study._coded import decoded, words_of
 from fewer.study._plan import Plan
 from fewer.study._preparation import preparation
 from fewer.study._question import Answer, Finished, Here, Question, Verdict
 from fewer.study._scores import AllScores
-from fewer.study._verdict import TARGET
 from fewer.study._work import MOST_TEST_ROWS, MOST_TRAINING_ROWS, Bench
 
 if TYPE_CHECKING:
@@ -44,18 +42,18 @@ class Caution:
         A critical one takes the place of the first line.
     topic : str
         What it is about.
-    sentence : str
-        What was seen and what to do.
     evidence : dict
         What it was seen from.
+    sentence : str
+        What was seen and what to do.
     headline : str
         The first line of a critical one.
     """
 
     level: str
     topic: str
-    sentence: str
     evidence: dict[str, Any] = field(default_factory=dict)
+    sentence: str = ""
     headline: str = ""
 
 
@@ -70,11 +68,9 @@ def answer(done: Finished) -> CarefulAnswer:
     """All cautions, also those that the answers before give rise to."""
     found = [Caution(**each) for each in done.work[CAUTIONS]["cautions"]]
     found += [*instability(done.answers.get("which")), *categories(done.plan, done.final)]
+    found += time_limit(done)
     found.sort(key=lambda each: _LEVELS.index(each.level))
-    verdict = Verdict.YES if found else Verdict.NO
-    return CarefulAnswer(
-        TITLE, verdict, found[0].sentence if found else "No problems were found.", cautions=tuple(found)
-    )
+    return CarefulAnswer(Verdict.YES if found else Verdict.NO, cautions=tuple(found))
 
 
 def do_cautions(bench: Bench, scores: AllScores) -> dict[str, Any]:
@@ -89,271 +85,144 @@ def do_cautions(bench: Bench, scores: AllScores) -> dict[str, Any]:
         *([] if tied else _groups_ignored(description)),
         *([] if tied else _time_ignored(description)),
         *_failures(scores),
-        *_rows(dataset, scores),
+        *_rows(dataset),
         *_target_read_as(dataset),
         *_classes_left_out(bench),
-        *_classes(dataset, bench.plan.scoring),
+        *_classes(dataset),
         *_repeated_rows(description, grouped=bench.data.groups is not None),
         *_repeated_columns(description),
-        *_missing_values(dataset, bench.plan.impute),
+        *_missing_values(dataset),
         *_hubs(dataset, bench.plan.seed),
         *_sampled_rows(bench),
         *_left_out(bench),
     ]
-    return {"cautions": found}
+    return {"cautions": [asdict(each) for each in found]}
 
 
-def caution(level: str, topic: str, sentence: str, *, headline: str = "", **evidence: Any) -> dict[str, Any]:
-    """One caution as plain data; a critical one has a short sentence for the first line of the findings."""
-    return {"level": level, "topic": topic, "sentence": sentence, "evidence": evidence, "headline": headline}
+def caution(level: str, topic: str, **evidence: Any) -> list[Caution]:
+    """One caution."""
+    return [Caution(level, topic, evidence)]
 
 
-def _giveaways(description: "Description") -> list[dict[str, Any]]:
+def _giveaways(description: "Description") -> list[Caution]:
     found = description.leaking_columns
     if not found:
         return []
-    names, one, level = [each.column for each in found], len(found) == 1, found[0].level
-    shown = f"{listed(names)} alone {'predicts' if one else 'predict'} the target almost perfectly"
-    if level == "warning":
-        sentence = f"{shown}, and so do the other columns: the target is easy to predict."
-        return [caution(level, "target leakage", sentence, columns=names)]
-    best = found[0]
-    others = counted(len(found) - 1, "other column")
-    more = f", and so {'does' if len(found) == 2 else 'do'} {others}" if not one else ""
-    return [
-        caution(
-            level,
-            "target leakage",
-            f"{shown}. If {'it is' if one else 'they are'} known only after the outcome, that is target leakage: all "
-            f"scores are too optimistic. Drop {'it' if one else 'them'} (--drop) and run the study again.",
-            headline=f"{best.column} alone predicts the target almost perfectly ({best.measure} {best.score:.3f})"
-            f"{more}: check whether {'it is' if one else 'they are'} known before the outcome.",
-            columns=names,
-            score=best.score,
-            measure=best.measure,
-        )
-    ]
+    names, best = [each.column for each in found], found[0]
+    if best.level == "warning":
+        return caution("warning", "target leakage", columns=names)
+    return caution(best.level, "target leakage", columns=names, score=best.score, measure=best.measure)
 
 
-def _groups_ignored(description: "Description") -> list[dict[str, Any]]:
+def _groups_ignored(description: "Description") -> list[Caution]:
     """A caution where rows of one group, such as a patient, are in different folds."""
     if not description.groups:
         return []
     found = description.groups[0]
-    option = f"--groups {shlex.quote(found.column)}"
-    scores = _both_ways(found.measure, found.plain_score, found.grouped_score, "folds that keep its rows together")
-    return [
-        caution(
-            found.level,
-            "groups ignored",
-            f"{found.column} identifies {found.values:,} groups of similar rows: for {found.resemblance:.0%} of the "
-            f"rows the nearest row is in the same group ({found.chance:.0%} by chance).{scores} If new rows come from "
-            f"other groups, use {option}; dropping the column does not help.",
-            headline=_too_good(found.level, f"Rows of one {found.column} are in different folds", scores, option),
-            column=found.column,
-            option=option,
-            resemblance=found.resemblance,
-            chance=found.chance,
-            measure=found.measure,
-            plain_score=found.plain_score,
-            grouped_score=found.grouped_score,
-        )
-    ]
+    return caution(
+        found.level,
+        "groups ignored",
+        column=found.column,
+        option=f"--groups {shlex.quote(found.column)}",
+        n_groups=found.values,
+        resemblance=found.resemblance,
+        chance=found.chance,
+        measure=found.measure,
+        plain_score=found.plain_score,
+        grouped_score=found.grouped_score,
+    )
 
 
-def _time_ignored(description: "Description") -> list[dict[str, Any]]:
+def _time_ignored(description: "Description") -> list[Caution]:
     """A caution where rows are predicted from later ones."""
     if not description.time:
         return []
     found = description.time[0]
-    option = f"--time {shlex.quote(found.column)}"
-    scores = _both_ways(found.measure, found.plain_score, found.ordered_score, "earlier rows only")
+    return caution(
+        found.level,
+        "time ignored",
+        column=found.column,
+        option=f"--time {shlex.quote(found.column)}",
+        measure=found.measure,
+        plain_score=found.plain_score,
+        ordered_score=found.ordered_score,
+    )
+
+
+def _failures(scores: AllScores) -> list[Caution]:
     return [
-        caution(
-            found.level,
-            "time ignored",
-            f"{found.column} orders the rows by time, but random folds predict rows from later ones.{scores} To "
-            f"predict later rows from earlier ones, use {option}.",
-            headline=_too_good(found.level, "Rows are predicted from later ones", scores, option),
-            column=found.column,
-            option=option,
-            measure=found.measure,
-            plain_score=found.plain_score,
-            ordered_score=found.ordered_score,
-        )
-    ]
-
-
-def _both_ways(measure: str | None, plain: float | None, kept: float | None, how: str) -> str:
-    """The scores of a quick model with random folds and with others, as a sentence."""
-    if measure is None:
-        return ""
-    return f" A quick model reaches {measure} {plain:.3f} with random folds, {kept:.3f} with {how}."
-
-
-def _too_good(level: str, why: str, scores: str, option: str = "") -> str:
-    """The sentence for the first line, if it is critical."""
-    if level != "critical":
-        return ""
-    cure = f"run the study again with {option}" if option else "remove the duplicates"
-    shown = f" (a{scores[2:-1]})" if scores else ""
-    return f"{why}, so scores are too optimistic{shown}: {cure}."
-
-
-def _failures(scores: AllScores) -> list[dict[str, Any]]:
-    return [
-        caution("warning", "failure", f"The candidate {name} could not be run: {reason}", candidate=name)
+        each
         for name, reason in scores.failures.items()
+        for each in caution("warning", "failure", candidate=name, reason=reason)
     ]
 
 
-def _rows(dataset: "Dataset", scores: AllScores) -> list[dict[str, Any]]:
+def _rows(dataset: "Dataset") -> list[Caution]:
     n, p = dataset.shape
     if n < _FEW_ROWS:
-        return [
-            caution(
-                "warning",
-                "few rows",
-                f"There are only {n} rows, so all results are rough: one row more or less in a fold changes them.",
-                rows=n,
-            )
-        ]
-    if p > 10 * n:
-        return [
-            caution(
-                "warning",
-                "wide",
-                f"There are {p / n:.0f} times as many columns as rows, so some columns fit by chance, and another "
-                "sample would give a partly different list. Columns that are chosen in most folds are more reliable.",
-                rows=n,
-                columns=p,
-            )
-        ]
-    return []
+        return caution("warning", "few rows", rows=n)
+    return caution("warning", "wide", rows=n, columns=p) if p > 10 * n else []
 
 
-def _target_read_as(dataset: "Dataset") -> list[dict[str, Any]]:
+def _target_read_as(dataset: "Dataset") -> list[Caution]:
     """Whole numbers may be classes, counts or a scale: what they were taken for, and the option that changes it."""
-    if not dataset.other_task:
-        return []
-    return [caution("note", TARGET, f"Target {dataset.target}: {dataset.task_reason}.", task=dataset.task)]
+    return caution("note", "target", task=dataset.task, reason=dataset.task_reason) if dataset.other_task else []
 
 
-def _classes_left_out(bench: Bench) -> list[dict[str, Any]]:
+def _classes_left_out(bench: Bench) -> list[Caution]:
     rare = bench.data.classes_left_out
-    if not rare:
-        return []
-    classes = "class is" if len(rare) == 1 else "classes are"
-    n_rows = sum(n for _, n in rare)
-    rows = "this row was" if n_rows == 1 else f"these {n_rows} rows were"
-    return [
-        caution(
-            "warning",
-            "classes left out",
-            f"{listed([f'{label} ({n})' for label, n in rare])}: too few rows to train and test on, so "
-            f"{rows} left out and the {classes} not predicted.",
-            classes=[list(pair) for pair in rare],
-        )
-    ]
+    return caution("warning", "classes left out", classes=[list(pair) for pair in rare]) if rare else []
 
 
-def _classes(dataset: "Dataset", scoring: str) -> list[dict[str, Any]]:
+def _classes(dataset: "Dataset") -> list[Caution]:
     if dataset.classes is None:
         return []
     labels, counts = np.unique(np.asarray(dataset.y), return_counts=True)
-    rarest = int(np.argmin(counts))
-    share = counts[rarest] / counts.sum()
-    if share >= _RARE_CLASS and counts[rarest] >= 10:
+    rarest, n_rows = int(np.argmin(counts)), int(counts.sum())
+    rows = int(counts[rarest])
+    if rows / n_rows >= _RARE_CLASS and rows >= 10:
         return []
-    advice = (
-        "Use balanced_accuracy, which weights all classes equally."
-        if scoring == "accuracy" and share < 0.5 / len(counts)
-        else "Results for this class depend on these few rows."
-    )
-    return [
-        caution(
-            "warning",
-            "imbalance",
-            f"The class {labels[rarest]} has {counts[rarest]} of {counts.sum()} rows ({share:.0%}). {advice}",
-            label=str(labels[rarest]),
-            rows=int(counts[rarest]),
-        )
-    ]
+    return caution("warning", "imbalance", label=str(labels[rarest]), rows=rows, n_rows=n_rows, n_classes=len(labels))
 
 
-def _repeated_rows(description: "Description", *, grouped: bool) -> list[dict[str, Any]]:
+def _repeated_rows(description: "Description", *, grouped: bool) -> list[Caution]:
     rows = description.duplicate_rows
     if not rows.repeats or grouped:
         return []
-    scores = _both_ways(rows.measure, rows.plain_score, rows.grouped_score, "folds that keep equal rows together")
-    count = f"{rows.repeats:,} of {description.rows:,} rows {'repeats an' if rows.repeats == 1 else 'repeat'} earlier "
-    count += "one" if rows.repeats == 1 else "ones"
-    return [
-        caution(
-            rows.level,
-            "repeated rows",
-            f"{count}. Copies of a row in training and test folds make scores too optimistic.{scores} Remove them, or "
-            "keep them together with --groups.",
-            headline=_too_good(rows.level, count, scores),
-            rows=int(rows.repeats),
-            measure=rows.measure,
-            plain_score=rows.plain_score,
-            grouped_score=rows.grouped_score,
-        )
-    ]
+    return caution(
+        rows.level,
+        "repeated rows",
+        rows=int(rows.repeats),
+        n_rows=description.rows,
+        measure=rows.measure,
+        plain_score=rows.plain_score,
+        grouped_score=rows.grouped_score,
+    )
 
 
-def _repeated_columns(description: "Description") -> list[dict[str, Any]]:
+def _repeated_columns(description: "Description") -> list[Caution]:
     groups = [list(group) for group in description.duplicates]
     groups += [list(group.columns) for group in description.near_duplicates]
-    if not groups:
-        return []
-    return [
-        caution(
-            "note",
-            "repeated columns",
-            f"{counted(len(groups), 'group')} of (nearly) duplicate columns, such as {listed(groups[0], 3)}. "
-            "Which column of a group is chosen is random.",
-            groups=groups[:50],
-        )
-    ]
+    return caution("note", "repeated columns", groups=groups[:50], n_groups=len(groups)) if groups else []
 
 
-def _missing_values(dataset: "Dataset", impute: str) -> list[dict[str, Any]]:
+def _missing_values(dataset: "Dataset") -> list[Caution]:
     """Missing values, and whether they depend on the target."""
     if not dataset.has_missing:
         return []
     counts = np.asarray(dataset.missing_by_column)
-    share = counts.sum() / (dataset.n_rows * dataset.n_columns)
-    numbers = f"numbers were imputed by {imputer_named(impute).says}"
-    categories = "missing categories became a category of their own"
     words = set(words_of(dataset))
     of_words = {name in words for name, count in zip(dataset.columns, counts, strict=True) if count}
-    if of_words == {True}:
-        filled = categories
-    else:
-        filled = f"{numbers}, {categories}" if True in of_words else numbers
-    found = [
-        caution(
-            "note",
-            "missing values",
-            f"{share:.1%} of the cells are missing, in {counted(int(np.count_nonzero(counts)), 'column')}; inside "
-            f"the folds, {filled}.",
-            share=float(share),
-        )
-    ]
+    found = caution(
+        "note",
+        "missing values",
+        share=float(counts.sum() / (dataset.n_rows * dataset.n_columns)),
+        n_columns=int(np.count_nonzero(counts)),
+        numbers=False in of_words,
+        categories=True in of_words,
+    )
     dependent = missing_with_target(dataset)
-    if dependent:
-        found.append(
-            caution(
-                "warning",
-                "missing values depend on the target",
-                f"In {listed(dependent)}, values are missing more often for some values of the target than for others. "
-                "That a value is missing may itself predict the target; imputation removes this information.",
-                columns=dependent,
-            )
-        )
-    return found
+    return found + (caution("warning", "missing values depend on the target", columns=dependent) if dependent else [])
 
 
 def missing_with_target(dataset: "Dataset") -> list[str]:
@@ -374,20 +243,10 @@ def missing_with_target(dataset: "Dataset") -> list[str]:
     return [dataset.columns[column] for column in columns[dependent]]
 
 
-def _hubs(dataset: "Dataset", seed: int) -> list[dict[str, Any]]:
+def _hubs(dataset: "Dataset", seed: int) -> list[Caution]:
     """Whether a few rows are the neighbours of very many: distances are then less informative."""
     skewness = hubness(dataset, seed)
-    if skewness is None or skewness < _HUB_SKEWNESS:
-        return []
-    return [
-        caution(
-            "note",
-            "hubs",
-            f"With all columns, a few rows are nearest neighbours of very many others (hubness, "
-            f"skewness {skewness:.1f}): nearest neighbours and clusters are less reliable. Fewer columns often help.",
-            skewness=skewness,
-        )
-    ]
+    return [] if skewness is None or skewness < _HUB_SKEWNESS else caution("note", "hubs", skewness=skewness)
 
 
 def hubness(dataset: "Dataset", seed: int) -> float | None:
@@ -407,59 +266,36 @@ def hubness(dataset: "Dataset", seed: int) -> float | None:
     return float(skew(np.bincount(neighbours.ravel(), minlength=len(X))))
 
 
-def _sampled_rows(bench: Bench) -> list[dict[str, Any]]:
+def _sampled_rows(bench: Bench) -> list[Caution]:
     if bench.data.dataset.n_rows * (1 - 1 / bench.plan.n_folds) <= MOST_TRAINING_ROWS:
         return []
-    return [
-        caution(
-            "note",
-            "sampled rows",
-            f"Candidates were compared on samples of the rows: up to {MOST_TRAINING_ROWS:,} training rows and "
-            f"{MOST_TEST_ROWS:,} test rows in each fold. The model is fitted on all rows.",
-            training_rows=MOST_TRAINING_ROWS,
-            test_rows=MOST_TEST_ROWS,
-        )
-    ]
+    return caution("note", "sampled rows", training_rows=MOST_TRAINING_ROWS, test_rows=MOST_TEST_ROWS)
 
 
-def _left_out(bench: Bench) -> list[dict[str, Any]]:
+def _left_out(bench: Bench) -> list[Caution]:
     left_out = bench.data.left_out
-    if not left_out:
-        return []
-    words = "; ".join(f"{name} ({why})" for name, why in left_out[:5])
-    more = f", and {len(left_out) - 5} more" if len(left_out) > 5 else ""
-    return [caution("note", "left out", f"Columns left out: {words}{more}.", columns=[list(pair) for pair in left_out])]
+    return caution("note", "left out", columns=[[each.name, each.left_out] for each in left_out]) if left_out else []
 
 
 def instability(which: Answer | None) -> list[Caution]:
     """A caution where the folds agree poorly on the columns."""
     value = which.number if which is not None else None
-    if value is None or value >= _UNSTABLE:
-        return []
-    return [
-        Caution(
-            "warning",
-            "unstable",
-            f"The choice of columns is unstable (stability {two_digits(value)}, where 1 is identical in all folds): "
-            "other rows would give a different list of about the same score.",
-            {"stability": value},
-        )
-    ]
+    return [] if value is None or value >= _UNSTABLE else caution("warning", "unstable", stability=value)
+
+
+def time_limit(done: Finished) -> list[Caution]:
+    """A note where something was left out to keep the time limit."""
+    if BUDGET not in done.work:
+        return caution("note", "time limit") if done.plan.skipped else []
+    decided = done.work[BUDGET]
+    return caution("note", "time limit", **decided) if decided["falls_short"] else []
 
 
 def categories(plan: Plan, final: dict[str, Any]) -> list[Caution]:
     """Why there are more columns to choose from than the table has."""
     if final["n_prepared"] <= plan.n_columns:
         return []
-    return [
-        Caution(
-            "note",
-            "categories",
-            f"{plan.n_columns:,} columns of the table became {final['n_prepared']:,} by one-hot encoding: each "
-            "category of a text column has a column of its own. Counts of chosen columns are columns of the table.",
-            {"columns": plan.n_columns, "prepared": final["n_prepared"]},
-        )
-    ]
+    return caution("note", "categories", columns=plan.n_columns, prepared=final["n_prepared"])
 
 
 QUESTION = Question("careful", TITLE, answer, lambda plan, scores, work: [Here(CAUTIONS, do_cautions)], place=80)

@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 
-from fewer._wording import counted, listed
 from fewer.evaluate import corrected_interval
 from fewer.study._question import Answer, Finished, Question, Verdict
 from fewer.study._scores import AllScores
@@ -56,41 +55,28 @@ class ComparedAnswer(Answer):
 
 def answer(done: Finished) -> ComparedAnswer:
     """The scores of all candidates on the same folds."""
-    return compared_with(done.scores, done.metric)
+    return compared_with(done.scores)
 
 
-def compared_with(scores: AllScores, metric: str) -> ComparedAnswer:
+def compared_with(scores: AllScores) -> ComparedAnswer:
     """The winner beside the best learner with all columns, and the baseline."""
     simplest, best_all, winner = scores.simplest, scores.best_with_everything, scores.winner
-    at_size = (
-        f" with {counted(scores.size, 'new column' if winner.makes_columns else 'column')}" if winner.reduces else ""
-    )
     reached = scores.choice.fold_scores
-    fixed = scores.cells.scores[..., scores.choice.cell].mean()
-    three = (
-        f"{fixed:.3f} with this number of columns on every fold (fixed-size score), {winner.score:.3f} with the number "
-        f"that scores best on the other folds (candidate score, {winner.indexed.size:.3g} columns on average), "
-        if winner.indexed is not None
-        else f"{winner.score:.3f} on its own (candidate score), "
-    )
-    sentence = (
-        f"{_best_of(scores.n_ways)}: {winner.name}{at_size}. Its {metric} is {three}and {reached.mean():.3f} "
-        "with everything chosen on the other folds (cross-indexed score). Candidate scores to compare with: "
-        f"{best_all.score:.3f} for the best learner with all columns, "
-        f"{best_all.labels[1]}; "
-        f"{simplest.score:.3f} for the baseline, {simplest.name}."
-    )
-    how = (
-        "All candidates were scored on the same folds. The fixed-size score and the candidate score of the winner are "
-        "optimistic, because the winner is the best of many. The cross-indexed score is not: for each fold, selection "
-        "method, learner and number of columns are chosen on the other folds. It belongs to the whole procedure and is "
-        "the score of the first line."
-    )
-    if scores.dropped:
-        how += f" Clearly behind after three or more folds, and not scored further: {listed(scores.dropped, 10)}."
+    evidence = {
+        "labels": winner.labels,
+        "size": scores.size,
+        "mean_size": None if winner.indexed is None else winner.indexed.size,
+        "fixed_size_score": float(scores.cells.scores[..., scores.choice.cell].mean()),
+        "candidate_score": winner.score,
+        "with_all": {"name": best_all.labels[1], "score": best_all.score},
+        "baseline": {"name": simplest.name, "score": simplest.score},
+        "n_ways": scores.n_ways,
+        "n_with_all": len(scores.with_everything),
+        "dropped": list(scores.dropped),
+    }
     low, high = corrected_interval(reached, winner.confidence, winner.test_ratio)
     interval = low, min(high, winner.best_possible)
-    return ComparedAnswer(TITLE, Verdict.YES, sentence, float(reached.mean()), interval, how, rivals=rivals_of(scores))
+    return ComparedAnswer(Verdict.YES, float(reached.mean()), interval, evidence, rivals=rivals_of(scores))
 
 
 def rivals_of(scores: AllScores) -> tuple[Rival, ...]:
@@ -114,10 +100,6 @@ def rivals_of(scores: AllScores) -> tuple[Rival, ...]:
             )
         )
     return tuple(sorted(found, key=lambda rival: -rival.score))
-
-
-def _best_of(n_ways: int) -> str:
-    return f"Chosen from {counted(n_ways, 'combination')} of selection method and learner"
 
 
 QUESTION = Question("compared", TITLE, answer, place=70)

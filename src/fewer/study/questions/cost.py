@@ -12,9 +12,7 @@ from typing import Any
 import numpy as np
 
 from fewer._kernels._one_thread import one_thread
-from fewer._wording import interval_words, signed
 from fewer.evaluate import corrected_interval
-from fewer.study._decision import means_of_others
 from fewer.study._plan import Plan, costs_in
 from fewer.study._predictions import fitted_cell
 from fewer.study._question import Answer, Finished, Payloads, Pieces, Question, Verdict
@@ -44,13 +42,10 @@ def cost_works(plan: Plan, scores: AllScores) -> list[CostWork]:
     """One piece for each fold of each repeat; none without costs."""
     if plan.cost is None:
         return []
-    learners = np.argmax(
-        np.round(means_of_others(np.concatenate([each.scores for each in scores.with_everything], axis=2)), 10), axis=2
-    )
     works = []
     for repeat, fold in np.ndindex(plan.n_repeats, plan.n_folds):
         cell = scores.choice.by_fold[repeat, fold]
-        best = scores.with_everything[learners[repeat, fold]]
+        best = scores.with_everything[scores.best_with_everything_by_fold[repeat, fold]]
         chosen = int(scores.cells.candidates[cell]), int(scores.cells.sizes[cell])
         works.append(CostWork(repeat, fold, (chosen, (best.number, int(best.sizes[-1])))))
     return works
@@ -68,7 +63,7 @@ def do_cost(work: CostWork, bench: Bench) -> dict[str, Any]:
 
 def _scores_of(cell: tuple[int, int], work: CostWork, bench: Bench) -> np.ndarray:
     """Decision values or probabilities of the rows held out: the larger, the more a row looks positive."""
-    model, test, _ = fitted_cell(bench, work.repeat, work.fold, cell)
+    model, test, *_ = fitted_cell(bench, work.repeat, work.fold, cell)
     if hasattr(model, "decision_function"):
         return np.asarray(model.decision_function(test), dtype=float)
     if hasattr(model, "predict_proba"):
@@ -144,7 +139,7 @@ class CostAnswer(Answer):
     @property
     def is_shown(self) -> bool:
         """Whether costs were given."""
-        return self.sentence != ""
+        return bool(self.evidence or self.reason)
 
 
 def answer(done: Finished) -> CostAnswer:
@@ -152,11 +147,11 @@ def answer(done: Finished) -> CostAnswer:
     plan, scores = done.plan, done.scores
     works = cost_works(plan, scores)
     if plan.cost is None:
-        return CostAnswer(TITLE, Verdict.NOT_TESTED, "")
+        return CostAnswer(Verdict.NOT_TESTED)
     payloads = [done.work[work.key] for work in works]
     failed = next((payload["failure"] for payload in payloads if "failure" in payload), None)
     if failed is not None:
-        return CostAnswer(TITLE, Verdict.NOT_TESTED, f"Not tested: {failed}.")
+        return CostAnswer(Verdict.NOT_TESTED, reason=failed)
     fn, fp = costs_in(plan.cost)
     by_repeat = [payloads[start : start + plan.n_folds] for start in range(0, len(payloads), plan.n_folds)]
     found = {
@@ -173,24 +168,17 @@ def answer(done: Finished) -> CostAnswer:
     share = float(np.mean([label for payload in by_repeat[0] for label in payload["truth"]]))
     constant = min(fn * share, fp * (1 - share))
     verdict = Verdict.BETTER if interval[1] < 0 else Verdict.NO if interval[0] > 0 else Verdict.NOT_SHOWN
-    said = {Verdict.BETTER: "Fewer columns cost less", Verdict.NO: "Fewer columns cost more"}.get(
-        verdict, "That fewer columns change this is not shown"
-    )
-    positive = payloads[0]["positive"]
-    sentence = (
-        f"{few['cost']:.3g} a row on held-out rows, when the {few['share']:.0%} of the rows with the highest score are "
-        f"called {positive} (recall {few['recall']:.2f}, false positive rate {few['false_positive_rate']:.2f}); "
-        f"{everything['cost']:.3g} with all columns, {constant:.3g} with the same decision for every row. {said}: "
-        f"difference {signed(float(difference.mean()))} ({interval_words(interval, plan.confidence, signed)})."
-    )
-    how = (
-        f"A row of class {positive}, the second of the two in order, that is not called so costs {fn:g}; any other row "
-        f"that is costs {fp:g}. The share of rows to call was chosen for each fold on the other folds, as were the "
-        "candidate and the number of columns, so no row has a say in what decides about it. The share in the first "
-        "sentence is that of all held-out rows."
-    )
-    evidence = {**found, "constant": constant, "positive": positive, "shares": _SHARES.tolist(), "fn": fn, "fp": fp}
-    return CostAnswer(TITLE, verdict, sentence, few["cost"], None, how, evidence)
+    evidence = {
+        **found,
+        "difference": float(difference.mean()),
+        "difference_interval": interval,
+        "constant": constant,
+        "positive": payloads[0]["positive"],
+        "shares": _SHARES.tolist(),
+        "fn": fn,
+        "fp": fp,
+    }
+    return CostAnswer(verdict, few["cost"], None, evidence)
 
 
 def work(plan: Plan, scores: AllScores, done: Payloads) -> Iterator[Pieces]:

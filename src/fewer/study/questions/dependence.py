@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fewer._wording import counted, listed, signed
+from fewer._wording import counted
 from fewer.study._final import FINAL, do_final
 from fewer.study._plan import Plan
 from fewer.study._preparation import fit_prepared, preparation, prepared_names
@@ -35,7 +35,6 @@ _FEWEST_OTHERS = 10
 _PAIRS = 20
 # An edge is stable that is found on this share of the halves.
 _STABLE = 0.9
-_MOST_LISTED = 3
 
 
 def do_dependence(final: dict[str, Any], bench: Bench, scores: "AllScores") -> dict[str, Any]:
@@ -110,53 +109,13 @@ def answer(done: Finished) -> DependenceAnswer:
     """The stable edges, and the columns that stand in for one another."""
     found = done.work[DEPENDENCE]
     if "reason" in found:
-        return DependenceAnswer(TITLE, Verdict.NOT_TESTED, f"Not tested: {found['reason']}.")
+        return DependenceAnswer(Verdict.NOT_TESTED, reason=found["reason"])
     nodes = set(found["columns"])
     groups = [[name for name in group if name in nodes] for group in done.final["groups"]]
     groups = [group for group in groups if len(group) > 1]
     stable = [edge for edge in found["edges"] if edge["frequency"] >= found["threshold"] - 1e-9]
-    return DependenceAnswer(
-        TITLE,
-        Verdict.YES if stable else Verdict.NOT_SHOWN,
-        _sentence(found, stable, groups),
-        number=len(stable),
-        how=_how(found, len(stable), done.plan),
-        evidence={**found, "groups": groups},
-    )
-
-
-def _sentence(found: dict[str, Any], stable: list[dict[str, Any]], groups: list[list[str]]) -> str:
-    n_nodes = len(found["columns"])
-    n_possible = n_nodes * (n_nodes - 1) // 2
-    which = f"the {n_nodes} columns" if n_nodes == found["n_chosen"] else f"{n_nodes} of {found['n_chosen']:,} columns"
-    if stable:
-        first = [f"{edge['from']} and {edge['to']} ({signed(edge['weight'])})" for edge in stable[:_MOST_LISTED]]
-        more = f", and {len(stable) - len(first)} more" if len(stable) > len(first) else ""
-        said = (
-            f"{len(stable)} of {counted(n_possible, 'pair')} of {which} depend on each other given the others, on "
-            f"{found['threshold']:.0%} of the halves of the rows or more: {', '.join(first)}{more}."
-        )
-    else:
-        said = f"Not shown: no pair of {which} depends on each other on {found['threshold']:.0%} of the halves."
-    return said + (f" Nearly duplicate: {'; '.join(listed(group, 5) for group in groups[:3])}." if groups else "")
-
-
-def _how(found: dict[str, Any], n_stable: int, plan: Plan) -> str:
-    bound = found["expected_false"]
-    said = (
-        f"at most {bound:.2g} of the stable pairs are false on average"
-        if bound < n_stable
-        else "with so many edges for so few columns, it says nothing about these pairs"
-    )
-    groups = " Rows of one group are not independent: the shares are too large." if plan.splitting == "grouped" else ""
-    return (
-        f"Computed on {found['n_rows']:,} rows, held-out rows included: it describes the chosen columns and says "
-        "nothing about prediction. Numbers in brackets are partial correlations: what is left of the rank correlation "
-        "of two columns when the other columns of the graph are held fixed. They are shrunken by the penalty of a "
-        "sparse precision matrix, which the extended BIC chose. The same was done on "
-        f"{2 * found['n_pairs']} random halves of the rows. The bound of stability selection: {said}. Columns that "
-        f"differ between classes or follow the target may depend on each other for that reason alone.{groups}"
-    )
+    verdict = Verdict.YES if stable else Verdict.NOT_SHOWN
+    return DependenceAnswer(verdict, len(stable), evidence={**found, "groups": groups})
 
 
 def work(plan: Plan, scores: "AllScores", done: Payloads) -> Iterator[Here]:

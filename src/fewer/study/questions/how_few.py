@@ -5,8 +5,6 @@ from typing import Any
 
 import numpy as np
 
-from fewer._wording import percent
-from fewer.study._decision import ERROR_SHARE
 from fewer.study._final import FINAL, do_final
 from fewer.study._plan import Parsimony, Plan
 from fewer.study._question import Answer, Finished, Here, Question, Verdict
@@ -33,32 +31,9 @@ def answered(plan: Plan, scores: AllScores, final: dict[str, Any], curve: dict[s
     """The answer from the scores of all candidates."""
     chosen = scores.cells.sizes[scores.choice.by_fold]
     low, high = (float(value) for value in np.quantile(chosen, [0.1, 0.9]))
-    folds = (
-        f"In every fold, {chosen.min():,.0f} were chosen."
-        if chosen.min() == chosen.max()
-        else f"Depending on the fold, {chosen.min():,.0f} to {chosen.max():,.0f} were chosen."
-    )
-    n_made, size = final["n_made"], final["n_made"] or final["size"]
-    chosen_of_table = f"{final['n_sources']:,} of {plan.n_columns:,}"
-    number = f"{chosen_of_table} columns" if n_made is None else f"{size:,} new columns, made of all {plan.n_columns:,}"
-    if n_made is None and final["n_prepared"] > plan.n_columns:
-        number += f" ({size:,} of {final['n_prepared']:,} after one-hot encoding)"
-    sentence = f"{number}. {folds}"
-    error = (
-        f", and at most {percent(ERROR_SHARE * plan.parsimony)} of what the best lacks to a perfect score"
-        if scores.simplest.best_possible == 1 and plan.parsimony != "one_se"
-        else ""
-    )
-    within = (
-        f"The fewest columns of any candidate that loses at most {percent(plan.parsimony)} (the parsimony) of the gain "
-        f"of the best over the baseline{error}. The loss is the difference of the mean scores plus half a standard "
-        "error, or one standard error if columns outnumber rows."
-        if plan.parsimony != "one_se"
-        else "The fewest columns of the candidate with the best mean score, within one standard error of it."
-    )
-    how = f"{within} The folds applied the same rule to the other folds."
     tried = {parsimony: scores.choice_at(parsimony) for parsimony in _parsimonies(plan)}
     evidence = {
+        "n_sources": final["n_sources"],
         "by_fold": [float(each) for each in chosen.ravel()],
         "by_parsimony": [
             {
@@ -70,7 +45,7 @@ def answered(plan: Plan, scores: AllScores, final: dict[str, Any], curve: dict[s
             for parsimony, choice in tried.items()
         ],
     }
-    return SizeAnswer(TITLE, Verdict.YES, sentence, float(size), (low, high), how, evidence, curve or {})
+    return SizeAnswer(Verdict.YES, float(final["n_made"] or final["size"]), (low, high), evidence, curve=curve or {})
 
 
 def _parsimonies(plan: Plan) -> list[Parsimony]:

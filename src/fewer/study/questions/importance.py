@@ -8,19 +8,29 @@ chooses there. The importance of a column on that fold is
 with s its score on the rows held out, and s_k that with the column permuted among them (Breiman 2001; Fisher, Rudin
 and Dominici 2019); zero where the fold does not choose the column. Rows that were trained on never count.
 
+A column that others can replace has little importance, or, where a model shares its weight out among all of them, too
+little each. So columns of a redundancy group have two figures more: the importance of the whole group, permuted
+together, and the *conditional* importance of each column given the others of its group (Strobl and others 2008; Chamma,
+Engemann and Thirion 2023). For the latter, the column is regressed on the others on the training rows, and residuals
+are permuted among the rows held out,
+
+    x' = E(x | others) + permuted (x - E(x | others)),
+
+so that x' is as dependent on the others as x is.
+
 In the vote, every selection method ranks the columns on the training rows of every fold; a column that a list does not
 reach has the mean of the ranks that are left.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
 from fewer._kernels._one_thread import one_thread
-from fewer._wording import counted, interval_words, listed, signed
 from fewer.evaluate import corrected_interval
 from fewer.study._final import FINAL, do_final
 from fewer.study._plan import Plan
@@ -31,7 +41,7 @@ from fewer.study._work import Bench, seed_of
 
 TITLE = "How much does each column matter?"
 _MOST_COLUMNS = 30
-_N_PERMUTATIONS = 5
+N_PERMUTATIONS = 5
 # With so many held-out rows, one permutation is as good as several.
 _MANY_ROWS = 1000
 # Permuted copies of the rows held out are predicted together, up to so many cells.
@@ -47,6 +57,7 @@ class ImportanceWork:
     fold: int
     cell: Cell
     names: tuple[str, ...]
+    groups: tuple[tuple[str, ...], ...] = ()
 
     @property
     def key(self) -> str:
@@ -58,49 +69,131 @@ def importance_works(plan: Plan, scores: AllScores, final: dict[str, Any]) -> li
     """One piece for each fold of each repeat."""
     names = tuple(each["name"] for each in final["columns"][: min(final["size"], _MOST_COLUMNS)])
     cell = scores.winner.number, scores.size
+    groups = tuple(tuple(name for name in group if name in names) for group in final["groups"])
+    groups = tuple(group for group in groups if len(group) > 1)
     return [
-        ImportanceWork(repeat, fold, cell, names) for repeat in range(plan.n_repeats) for fold in range(plan.n_folds)
+        ImportanceWork(repeat, fold, cell, names, groups)
+        for repeat in range(plan.n_repeats)
+        for fold in range(plan.n_folds)
     ]
 
 
 def do_importance(work: ImportanceWork, bench: Bench) -> dict[str, Any]:
-    """By how much the score falls when a column is permuted among the rows held out."""
+    """By how much the score falls when a column is permuted among the rows held out; and groups, and given others."""
     truth = np.asarray(bench.data.dataset.y)[bench.repeats[work.repeat][work.fold].test]
     rng = np.random.default_rng(seed_of(bench.plan, work.key))
     with one_thread():
-        model, X, names = fitted_cell(bench, work.repeat, work.fold, work.cell)
+        model, X, names, X_train = fitted_cell(bench, work.repeat, work.fold, work.cell)
         place = {name: column for column, name in enumerate(names)}
         columns = [place[name] for name in work.names if name in place]
         drops = iter(permutation_importance(model, X, truth, columns, bench.plan.scoring, rng))
-    return {"importance": [float(next(drops)) if name in place else 0.0 for name in work.names]}
+        found: dict[str, Any] = {"importance": [float(next(drops)) if name in place else 0.0 for name in work.names]}
+        if work.groups:
+            chosen = [[place[name] for name in group if name in place] for group in work.groups]
+            there = [group for group in chosen if group]
+            whole = iter(permutation_importance(model, X, truth, there, bench.plan.scoring, rng))
+            given = conditional_importance(model, X_train, X, truth, there, bench.plan.scoring, rng)
+            found["groups"] = [float(next(whole)) if group else 0.0 for group in chosen]
+            found["conditional"] = {names[column]: float(drop) for column, drop in given.items()}
+    return found
 
 
 def permutation_importance(
-    model: Any, X: Any, y: np.ndarray, columns: list[int], scoring: str, rng: np.random.Generator
+    model: Any, X: Any, y: np.ndarray, columns: Sequence[int | list[int]], scoring: str, rng: np.random.Generator
 ) -> np.ndarray:
-    """Score of a fitted model minus its mean score with each of the columns permuted, all by the same orders."""
+    """Score of a fitted model minus its mean score with each of the columns permuted, all by the same orders.
+
+    A list of columns is permuted together.
+    """
+    orders = _orders(len(y), rng)
+    changes = [(column, partial(_in_order, X, column, order)) for column in columns for order in orders]
+    scores = _changed_scores(model, X, y, changes, scoring)
+    return _score(model, X, y, scoring) - np.reshape(scores, (len(columns), len(orders))).mean(axis=1)
+
+
+def conditional_importance(
+    model: Any,
+    X_train: Any,
+    X: Any,
+    y: np.ndarray,
+    groups: Sequence[Sequence[int]],
+    scoring: str,
+    rng: np.random.Generator,
+) -> dict[int, float]:
+    """Score of a fitted model minus its mean score with the residuals of a column, given its group, permuted.
+
+    The regression of each column on the others of its group is linear, and fitted on the training rows.
+    """
+    orders, changes, columns = _orders(len(y), rng), [], []
+    for group in groups:
+        for column in group if len(group) > 1 else []:
+            others = [each for each in group if each != column]
+            expected = _linear_prediction(X_train, X, column, others)
+            residual = _dense(X, [column])[:, 0] - expected
+            columns.append(column)
+            changes += [(column, partial(_with_residuals, expected, residual, order)) for order in orders]
+    if not columns:
+        return {}
+    scores = np.reshape(_changed_scores(model, X, y, changes, scoring), (len(columns), len(orders)))
+    return dict(zip(columns, _score(model, X, y, scoring) - scores.mean(axis=1), strict=True))
+
+
+def _linear_prediction(X_train: Any, X: Any, column: int, others: list[int]) -> np.ndarray:
+    """A column predicted from others by least squares on the training rows."""
+    known, target = _dense(X_train, others), _dense(X_train, [column])[:, 0]
+    means, middle = known.mean(axis=0), target.mean()
+    weights = np.linalg.lstsq(known - means, target - middle, rcond=1e-10)[0]
+    return middle + (_dense(X, others) - means) @ weights
+
+
+def _dense(X: Any, columns: list[int]) -> np.ndarray:
+    some = X[:, columns]
+    return some.toarray() if sparse.issparse(some) else np.asarray(some, dtype=float)
+
+
+def _orders(n: int, rng: np.random.Generator) -> list[np.ndarray]:
+    return [rng.permutation(n) for _ in range(1 if n >= _MANY_ROWS else N_PERMUTATIONS)]
+
+
+def _in_order(X: Any, column: int | list[int], order: np.ndarray) -> Any:
+    return X[order][:, [column] if np.isscalar(column) else column]
+
+
+def _with_residuals(expected: np.ndarray, residual: np.ndarray, order: np.ndarray) -> np.ndarray:
+    return (expected + residual[order])[:, None]
+
+
+def _score(model: Any, X: Any, y: np.ndarray, scoring: str) -> float:
+    from sklearn.metrics import get_scorer
+
+    return get_scorer(scoring)(model, X, y)
+
+
+def _changed_scores(
+    model: Any,
+    X: Any,
+    y: np.ndarray,
+    copies: "Sequence[tuple[int | list[int], Callable[[], Any]]]",
+    scoring: str,
+) -> list[float]:
+    """Scores on copies of the rows, each with some columns replaced."""
     from sklearn.metrics import get_scorer
 
     scorer, n = get_scorer(scoring), len(y)
-    orders = [rng.permutation(n) for _ in range(1 if n >= _MANY_ROWS else _N_PERMUTATIONS)]
-    copies = [(column, order) for column in columns for order in orders]
     at_once = max(1, _CELLS // max(1, X.shape[0] * X.shape[1]))
     scores = []
     for start in range(0, len(copies), at_once):
-        permuted = [_permuted(X, *copy) for copy in copies[start : start + at_once]]
+        permuted = [_changed(X, *copy) for copy in copies[start : start + at_once]]
         replayed = _Replayed(model, sparse.vstack(permuted, "csr") if sparse.issparse(X) else np.concatenate(permuted))
         scores += [scorer(replayed, np.arange(k * n, (k + 1) * n)[:, None], y) for k in range(len(permuted))]
-    return scorer(model, X, y) - np.reshape(scores, (len(columns), len(orders))).mean(axis=1)
+    return scores
 
 
-def _permuted(X: Any, column: int, order: np.ndarray) -> Any:
-    """The rows with one of their columns in another order."""
-    if sparse.issparse(X):
-        changed = X.tolil(copy=True)
-        changed[:, column] = X.tocsr()[order][:, [column]]
-        return changed
-    changed = np.array(X)
-    changed[:, column] = X[order, column]
+def _changed(X: Any, columns: int | list[int], values: "Callable[[], Any]") -> Any:
+    """The rows with other values in some of their columns."""
+    columns = [columns] if isinstance(columns, (int, np.integer)) else columns
+    changed = X.tolil(copy=True) if sparse.issparse(X) else np.array(X)
+    changed[:, columns] = values()
     return changed
 
 
@@ -139,7 +232,7 @@ def answer(done: Finished) -> Answer:
     """Importance of the chosen columns, and the vote."""
     works = importance_works(done.plan, done.scores, done.final)
     pieces = [done.work[piece.key] for piece in works]
-    return answered(done.plan, list(works[0].names), pieces, done.scores, done.final, done.metric)
+    return answered(done.plan, list(works[0].names), pieces, done.scores, done.final, works[0].groups)
 
 
 def answered(
@@ -148,12 +241,12 @@ def answered(
     pieces: list[dict[str, Any]],
     scores: AllScores,
     final: dict[str, Any],
-    metric: str,
+    groups: Sequence[Sequence[str]] = (),
 ) -> Answer:
     """The answer from the pieces of all folds."""
     failed = next((piece["failure"] for piece in pieces if "failure" in piece), None)
     if failed is not None:
-        return Answer(TITLE, Verdict.NOT_TESTED, f"Not tested: {failed}")
+        return Answer(Verdict.NOT_TESTED, reason=failed)
     folds = np.array([piece["importance"] for piece in pieces]).reshape(plan.n_repeats, plan.n_folds, -1)
     columns: list[dict[str, Any]] = [
         {
@@ -164,6 +257,8 @@ def answered(
         }
         for rank, name in enumerate(names)
     ]
+    for each in columns:
+        each |= _given_others(each["name"], plan, pieces, scores.test_ratio)
     columns.sort(key=lambda each: -round(each["importance"], 10))
     selects = scores.winner.reduces and final["n_made"] is None
     n_first = final["size"] if selects else min(_FIRST, final["n_prepared"])
@@ -172,10 +267,10 @@ def answered(
     in_rank = {each["name"]: rank for rank, each in enumerate(final["columns"], start=1)}
     for each in voted:
         each["winner_rank"] = in_rank.get(each["name"])
-    sure = [each for each in columns if each["interval"][0] > 0]
-    first = columns[0]
     evidence = {
         "columns": columns,
+        "n_chosen": final["size"],
+        "groups": _groups(plan, groups, pieces, scores.test_ratio),
         "voted": voted,
         "n_methods": len(lists),
         "n_first": n_first,
@@ -183,35 +278,35 @@ def answered(
             {each["name"] for each in voted[:n_first]} & {each["name"] for each in final["columns"][:n_first]}
         ),
     }
-    first_of = "the first " if final["size"] > len(columns) else ""
-    sentence = (
-        f"Permuted on held-out rows, {len(sure)} of {first_of}{counted(len(columns), 'column')} "
-        f"{'lowers' if len(sure) == 1 else 'lower'} the {metric} with an interval above zero"
-        f"{': ' + listed([each['name'] for each in sure], 5) if sure else ''}. The largest fall is "
-        f"{first['importance']:.3f}, of {first['name']} "
-        f"({interval_words(first['interval'], plan.confidence, signed)}). "
-        f"{_vote_in_words(evidence)}"
-    )
-    how = (
-        "Permutation importance: the winner with the shipped number of columns is fitted on the training rows of each "
-        f"fold; each column is then permuted among the held-out rows ({_N_PERMUTATIONS} times on small folds), and the "
-        f"fall of the {metric} is its importance, zero where the fold does not choose the column. Intervals are over "
-        "the folds, account for overlapping training sets, and hold for one column at a time. A column that others can "
-        "replace has little importance, however much it is associated with the target. The vote: every selection "
-        "method that was scored on all folds ranks the columns on the training rows of every fold; the list is in the "
-        "order of the mean rank."
-    )
-    verdict = Verdict.YES if sure else Verdict.NOT_SHOWN
-    return Answer(TITLE, verdict, sentence, first["importance"], first["interval"], how, evidence)
+    verdict = Verdict.YES if any(each["interval"][0] > 0 for each in columns) else Verdict.NOT_SHOWN
+    return Answer(verdict, columns[0]["importance"], columns[0]["interval"], evidence)
 
 
-def _vote_in_words(evidence: dict[str, Any]) -> str:
-    if not evidence["voted"]:
-        return "No selection method ranked columns on all folds, so there is no vote."
-    names = listed([each["name"] for each in evidence["voted"][: evidence["n_first"]]], 5)
-    methods = counted(evidence["n_methods"], "selection method")
-    n_first = evidence["n_first"]
-    return f"The vote of {methods}: {names}; {evidence['n_agreed']} of these {n_first} are among the winner's first."
+def _given_others(name: str, plan: Plan, pieces: list[dict[str, Any]], test_ratio: float) -> dict[str, Any]:
+    """Conditional importance of a column of a redundancy group; nothing for others."""
+    if not any(name in piece.get("conditional", {}) for piece in pieces):
+        return {}
+    found = np.array([piece.get("conditional", {}).get(name, 0.0) for piece in pieces])
+    folds = found.reshape(plan.n_repeats, plan.n_folds)
+    return {
+        "conditional": float(folds.mean()),
+        "conditional_interval": corrected_interval(folds, plan.confidence, test_ratio),
+    }
+
+
+def _groups(
+    plan: Plan, groups: Sequence[Sequence[str]], pieces: list[dict[str, Any]], test_ratio: float
+) -> list[dict[str, Any]]:
+    """Importance of each redundancy group as a whole."""
+    folds = np.array([piece.get("groups", []) for piece in pieces]).reshape(plan.n_repeats, plan.n_folds, len(groups))
+    return [
+        {
+            "columns": list(group),
+            "importance": float(folds[..., place].mean()),
+            "interval": corrected_interval(folds[..., place], plan.confidence, test_ratio),
+        }
+        for place, group in enumerate(groups)
+    ]
 
 
 def _lists(reduced: list[CandidateScores]) -> dict[str, tuple[tuple[str, ...], ...]]:

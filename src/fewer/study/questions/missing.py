@@ -1,32 +1,40 @@
-"""Missing values of a table: how many, where, what they depend on, and how well they can be imputed."""
+"""Missing values of a table: how many, where, what they depend on, how well they can be imputed, and whether to.
+
+A learner that takes missing values as they are is compared with itself behind the imputer of the study, on the same
+folds, and with the best other learner behind the imputer.
+"""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from fewer._kernels._one_thread import one_thread
 from fewer.catalogue import imputer_named
+from fewer.evaluate import corrected_interval
 from fewer.study._coded import words_of
 from fewer.study._question import Answer, Finished, Here, Question, Verdict
 from fewer.study._recipes import seeded
-from fewer.study._work import Bench
+from fewer.study._work import Bench, FoldWork, learner_of, seed_of
 
 if TYPE_CHECKING:
     from fewer.complete import CompletionScore
     from fewer.io import Dataset
-    from fewer.study._scores import AllScores
+    from fewer.study._scores import AllScores, CandidateScores
 
 TITLE = "Missing values"
 MISSING = "missing"
 
 # Of a larger table, imputation is judged on at most so many rows and columns.
-_ROWS = 1000
-_COLUMNS = 200
+ROWS = 1000
+COLUMNS = 200
 _REPEATS = 4
 _HIDDEN = 0.1
 _MOST_SHOWN = 30
 # Tried beside the imputer of the study where that looks at one column at a time.
 _BY_OTHERS = "PCAMissing"
+# Learners that impute nothing are fitted once more behind the imputer, at most so many times each.
+_MOST_FITS = 10
 
 
 def do_missing(bench: Bench, scores: "AllScores") -> dict[str, Any]:
@@ -43,11 +51,11 @@ def do_missing(bench: Bench, scores: "AllScores") -> dict[str, Any]:
     most = np.argsort(-shares, kind="stable")[:_MOST_SHOWN]
     most = most[shares[most] > 0]
     pattern = missing_pattern(table)
-    filled = _filled_in(table, bench)
     return {
         "share": float(missing.mean()),
         "n_cells": int(missing.sum()),
         "n_columns": int(np.count_nonzero(shares)),
+        "n_numeric": len(names),
         "n_complete_rows": int(pattern.n_complete_rows),
         "n_patterns": int(pattern.n_patterns),
         "columns": [{"name": names[column], "share": float(shares[column])} for column in most],
@@ -61,9 +69,44 @@ def do_missing(bench: Bench, scores: "AllScores") -> dict[str, Any]:
             for column in pattern.dependent[:_MOST_SHOWN]
         ],
         "n_dependent": len(pattern.dependent),
-        "filled": filled,
-        "sentence": _sentence(missing, shares, filled),
+        "filled": _filled_in(table, bench),
+        "not_imputed": [
+            _with_and_without(bench, scores, each)
+            for each in scores.with_everything
+            if bench.plan.candidates[each.number].takes_missing
+        ],
     }
+
+
+def _with_and_without(bench: Bench, scores: "AllScores", own: "CandidateScores") -> dict[str, Any]:
+    """Scores of a learner with all columns, missing values as they are and imputed, and of the best other learner."""
+    from sklearn.metrics import get_scorer
+
+    plan, y = bench.plan, np.asarray(bench.data.dataset.y)
+    n_repeats = max(1, min(plan.n_repeats, _MOST_FITS // plan.n_folds))
+    imputed = np.empty((n_repeats, plan.n_folds))
+    for repeat, fold in np.ndindex(imputed.shape):
+        rows, held = bench.prepared(repeat, fold), bench.repeats[repeat][fold]
+        seed = seed_of(plan, FoldWork(own.number, repeat, fold).key)
+        with one_thread():
+            learner = learner_of(plan.candidates[own.number], plan, y, seed).fit(rows.X_train, y[held.train])
+            imputed[repeat, fold] = get_scorer(plan.scoring)(learner, rows.X_test, y[held.test])
+    as_is = own.scores[:n_repeats, :, 0]
+    others = [each for each in scores.with_everything if not plan.candidates[each.number].takes_missing]
+    best = max(others, key=lambda each: (round(each.score, 10), -each.number), default=None)
+    return {
+        "learner": own.labels[1],
+        "score": own.score,
+        "imputed": {"score": float(imputed.mean()), **_difference(as_is - imputed, own)},
+        "other": best
+        and {"learner": best.labels[1], "score": best.score, **_difference(own.fold_scores - best.fold_scores, own)},
+    }
+
+
+def _difference(differences: np.ndarray, own: "CandidateScores") -> dict[str, Any]:
+    """Mean gain of not imputing, and its interval."""
+    interval = corrected_interval(differences, own.confidence, own.test_ratio)
+    return {"gain": float(differences.mean()), "interval": [float(end) for end in interval]}
 
 
 def _numbers(dataset: "Dataset") -> tuple[np.ndarray, list[str]]:
@@ -83,8 +126,8 @@ def _filled_in(table: np.ndarray, bench: Bench) -> list[dict[str, Any]]:
     observed = np.flatnonzero((~np.isnan(table)).sum(axis=0) > 1)
     with_missing = observed[np.isnan(table[:, observed]).any(axis=0)]
     without = np.setdiff1d(observed, with_missing)
-    columns = np.sort(np.concatenate([rng.permutation(with_missing), rng.permutation(without)])[:_COLUMNS].astype(int))
-    rows = np.sort(rng.permutation(len(table))[:_ROWS])
+    columns = np.sort(np.concatenate([rng.permutation(with_missing), rng.permutation(without)])[:COLUMNS].astype(int))
+    rows = np.sort(rng.permutation(len(table))[:ROWS])
     known = table[np.ix_(rows, columns)]
     known = known[:, (~np.isnan(known)).sum(axis=0) > 1]
     if known.size == 0 or np.count_nonzero(~np.isnan(known)) < 2 * known.shape[1]:
@@ -118,23 +161,6 @@ def _plain(name: str, score: "CompletionScore") -> dict[str, Any]:
     }
 
 
-def _sentence(missing: np.ndarray, shares: np.ndarray, filled: list[dict[str, Any]]) -> str:
-    said = (
-        f"{missing.mean():.1%} of the numbers are missing, in {np.count_nonzero(shares):,} of {len(shares):,} columns."
-    )
-    if not filled:
-        return f"{said} There are too few known entries to judge how well they can be imputed."
-    used, others = filled[0], filled[-1]
-    low, high = others["gain_interval"]
-    says = imputer_named(others["imputer"]).says
-    if not low > 0:
-        return f"{said} The other columns do not predict them better than the mean of the column."
-    gain = f"reduces the error of column means at known entries by {others['gain']:.0%} ({low:.0%} to {high:.0%})"
-    if used is others:
-        return f"{said} Imputing them by {says} {gain}."
-    return f"{said} Imputing them by {says} {gain}: try --impute {others['imputer']}."
-
-
 @dataclass(frozen=True)
 class MissingAnswer(Answer):
     """How much is missing, and how well it can be imputed; the evidence is empty without missing values."""
@@ -148,27 +174,7 @@ class MissingAnswer(Answer):
 def answer(done: Finished) -> MissingAnswer:
     """What is missing."""
     found = done.work[MISSING]
-    if not found:
-        return MissingAnswer(TITLE, Verdict.NO, "")
-    return MissingAnswer(TITLE, Verdict.YES, found["sentence"], how=_how(found), evidence=found)
-
-
-def _how(found: dict[str, Any]) -> str:
-    filled = found["filled"]
-    judged = (
-        f"To judge the imputation, {filled[0]['n_hidden']:,} known entries were hidden, {filled[0]['n_repeats']} "
-        "times, and "
-        f"compared with the imputed values; for a large table, on up to {_ROWS:,} rows and {_COLUMNS} columns. Entries "
-        "were hidden at random: if values are missing because of their own size, the error cannot be estimated from "
-        "the "
-        "table. "
-        if filled
-        else ""
-    )
-    return (
-        f"{found['n_complete_rows']:,} rows are complete; {found['n_patterns']:,} different patterns of missing values "
-        f"occur. {judged}In the study itself, missing values are imputed inside the folds, from the training rows."
-    )
+    return MissingAnswer(Verdict.YES if found else Verdict.NO, evidence=found)
 
 
 QUESTION = Question(MISSING, TITLE, answer, lambda plan, scores, work: [Here(MISSING, do_missing)], place=90)

@@ -2,16 +2,18 @@
 
 A curve is that of a fold, read at fixed places of its horizontal axis, and averaged over the folds: values of different
 models are never put into one order. Probabilities mean the same whichever model gives them, so calibration counts all
-held-out rows together: in tenths of the predicted probability p, the share of rows that belong to the class.
+held-out rows together: in tenths of the predicted probability p, the share of rows that belong to the class. Calibrated
+probabilities are those of the shipped candidate on the first repeat, by sigmoids of the other folds.
 """
 
 from typing import Any
 
 import numpy as np
 
-from fewer._wording import interval_words, metric_words, percent
+from fewer._wording import metric_words
 from fewer.evaluate import corrected_interval
-from fewer.study._plan import RARE_SHARE, Plan
+from fewer.study._calibration import Responses
+from fewer.study._plan import Plan, costs_in
 from fewer.study._predictions import PROCEDURES, prediction_pieces, prediction_works
 from fewer.study._question import Answer, Finished, Question, Verdict
 from fewer.study._scores import best_possible
@@ -33,23 +35,17 @@ def answered(plan: Plan, pieces: list[dict[str, Any]], test_ratio: float) -> Ans
     """The answer from the pieces of all folds, repeat by repeat."""
     failed = next((piece["failure"] for piece in pieces if "failure" in piece), None)
     if failed is not None:
-        return Answer(TITLE, Verdict.NOT_TESTED, f"Not tested: {failed}")
+        return Answer(Verdict.NOT_TESTED, reason=failed)
     metrics = [_metric(name, plan, pieces, test_ratio) for name in plan.metrics]
-    evidence: dict[str, Any] = {"metrics": metrics, "why": _why(plan, pieces[: plan.n_folds])}
+    evidence: dict[str, Any] = {"metrics": metrics, "classes": _counts(pieces[: plan.n_folds]) if plan.classify else {}}
     if plan.classify:
         evidence["curves"] = _curves(plan, pieces, test_ratio)
         evidence["calibration"] = _calibration(plan, pieces)
+        evidence["calibrated"] = _calibrated(plan, pieces[: plan.n_folds])
     else:
         evidence["residuals"] = _residuals(pieces[: plan.n_folds])
-    how = (
-        "Held-out rows of all folds and repeats, predicted with the selection method, learner and number of columns "
-        "chosen on the other folds; with all columns, likewise with the learner chosen there. Metrics and curves are "
-        "means over the folds; intervals account for overlapping training sets. predictions.parquet has every "
-        "prediction."
-    )
-    sentence = " ".join(_in_words(each, plan) for each in metrics) + _calibration_in_words(evidence)
     first = metrics[0]["winner"]
-    return Answer(TITLE, Verdict.YES, sentence, first["mean"], first["interval"], how, evidence)
+    return Answer(Verdict.YES, first["mean"], first["interval"], evidence)
 
 
 def _metric(name: str, plan: Plan, pieces: list[dict[str, Any]], test_ratio: float) -> dict[str, Any]:
@@ -65,47 +61,10 @@ def _metric(name: str, plan: Plan, pieces: list[dict[str, Any]], test_ratio: flo
     return found
 
 
-def _in_words(metric: dict[str, Any], plan: Plan) -> str:
-    said = metric["says"] if "_" in metric["says"] else metric["says"][0].upper() + metric["says"][1:]
-    if metric["winner"]["mean"] is None:
-        return f"{said} is not defined on some fold: a class is missing there, or the learner gives no probabilities."
-    others = [
-        f"{metric[name]['mean']:.3f} {words}"
-        for name, words in (("all columns", "with all columns"), ("baseline", "for the baseline"))
-        if metric[name]["mean"] is not None
-    ]
-    interval = interval_words(metric["winner"]["interval"], plan.confidence, lambda value: f"{value:.3f}")
-    return f"{said} {metric['winner']['mean']:.3f} ({interval}){'; ' if others else ''}{', '.join(others)}."
-
-
-def _why(plan: Plan, pieces: list[dict[str, Any]]) -> str:
-    """Why classes are scored as they are by default, with the figures of this table."""
-    if plan.scoring not in ("accuracy", "balanced_accuracy"):
-        return ""
+def _counts(pieces: list[dict[str, Any]]) -> dict[str, int]:
+    """Rows of each class."""
     labels, counts = np.unique([label for piece in pieces for label in piece["truth"]], return_counts=True)
-    most, rarest = int(np.argmax(counts)), int(np.argmin(counts))
-    always = (
-        f"always predicting {labels[most]}, the most frequent class, has an accuracy of "
-        f"{counts[most] / counts.sum():.3f} and a balanced accuracy of {1 / len(labels):.3f}"
-    )
-    share = counts[rarest] / counts.sum() * len(labels)
-    rare = f"a class has less than {percent(RARE_SHARE)} of an equal share of the rows"
-    if plan.scoring == "accuracy":
-        return f"Accuracy is the default unless {rare}; here, {labels[rarest]} has {share:.0%}, and {always}."
-    hides = f", so that accuracy would hide the errors on {labels[rarest]}" if share < RARE_SHARE else ""
-    return (
-        f"Balanced accuracy, the mean recall of the classes, is the default where {rare}; here, {labels[rarest]} has "
-        f"{share:.0%}, and {always}{hides}."
-    )
-
-
-def _calibration_in_words(evidence: dict[str, Any]) -> str:
-    if "calibration" not in evidence:
-        return ""
-    found = evidence["calibration"]
-    if not found:
-        return " Calibration is not shown: the chosen learners give no probabilities."
-    return f" Predicted probabilities are off by {found['error']:.3f} on average."
+    return {str(label): int(count) for label, count in zip(labels, counts, strict=True)}
 
 
 def _of_class(piece: dict[str, Any], procedure: int, label: str) -> tuple[np.ndarray, np.ndarray] | None:
@@ -119,12 +78,10 @@ def _of_class(piece: dict[str, Any], procedure: int, label: str) -> tuple[np.nda
 
 def _classes(plan: Plan, pieces: list[dict[str, Any]]) -> list[str]:
     """The second of two classes; of more, the most frequent ones, each against the rest."""
-    labels, counts = np.unique(
-        [label for piece in pieces[: plan.n_folds] for label in piece["truth"]], return_counts=True
-    )
-    if len(labels) <= 2:
-        return [str(labels[-1])]
-    return [str(label) for label in labels[np.sort(np.argsort(-counts, kind="stable")[:_MOST_CLASSES])]]
+    counts = _counts(pieces[: plan.n_folds])
+    if len(counts) <= 2:
+        return [list(counts)[-1]]
+    return sorted(sorted(counts, key=lambda label: -counts[label])[:_MOST_CLASSES])
 
 
 def _curves(plan: Plan, pieces: list[dict[str, Any]], test_ratio: float) -> list[dict[str, Any]]:
@@ -190,14 +147,41 @@ def _calibration(plan: Plan, pieces: list[dict[str, Any]]) -> dict[str, Any]:
     if not probabilities:
         return {}
     p, hit = np.concatenate(probabilities), np.concatenate(hits)
+    return _in_bins(p, hit, plan.n_repeats, plan.confidence) | {"n_folds": len(probabilities)}
+
+
+def _calibrated(plan: Plan, pieces: list[dict[str, Any]]) -> dict[str, Any]:
+    """The same of calibrated probabilities of the shipped candidate, and the sigmoids that go with its model."""
+    responses = Responses.of_pieces(pieces)
+    if responses is None:
+        return {}
+    truth = np.concatenate(responses.truth)
+    chances = np.concatenate(responses.held_out())
+    hits = truth[:, None] == np.array(responses.classes)
+    costs = None if plan.cost is None else costs_in(plan.cost)
+    others = np.concatenate([1 - chances, chances], axis=1) if len(responses.classes) == 1 else chances
+    inside = np.concatenate([~hits, hits], axis=1) if len(responses.classes) == 1 else hits
+    shares = inside.mean(axis=0)
+    return {
+        **_in_bins(chances.ravel(), hits.ravel(), 1, plan.confidence),
+        "n_folds": len(pieces),
+        "log_loss": float(-np.log(np.maximum(others[inside], 1e-15)).mean()),
+        "log_loss_of_shares": float(-(shares[shares > 0] * np.log(shares[shares > 0])).sum()),
+        "calibration": responses.calibration(costs).to_dict(),
+        "cost": None if costs is None else responses.held_out_cost(*costs),
+    }
+
+
+def _in_bins(p: np.ndarray, hit: np.ndarray, n_repeats: int, confidence: float) -> dict[str, Any]:
+    """Mean probability and share of hits in bins of equal numbers of rows."""
     edges = np.unique(np.quantile(p, np.linspace(0, 1, _N_BINS + 1))[1:-1])
     places = np.searchsorted(edges, p, side="right")
     counts = np.bincount(places, minlength=len(edges) + 1)
     full = counts > 0
     predicted = np.bincount(places, p, len(counts))[full] / counts[full]
     observed = np.bincount(places, hit, len(counts))[full] / counts[full]
-    rows = counts[full] / plan.n_repeats  # repeats predict the same rows again
-    low, high = _wilson(observed, rows, plan.confidence)
+    rows = counts[full] / n_repeats  # repeats predict the same rows again
+    low, high = _wilson(observed, rows, confidence)
     return {
         "predicted": predicted.tolist(),
         "observed": observed.tolist(),
@@ -205,7 +189,6 @@ def _calibration(plan: Plan, pieces: list[dict[str, Any]]) -> dict[str, Any]:
         "high": high.tolist(),
         "rows": rows.tolist(),
         "error": float(np.average(np.abs(predicted - observed), weights=rows)),
-        "n_folds": len(probabilities),
     }
 
 

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from fewer._wording import counted, listed, two_digits
 from fewer.evaluate import selection_stability
 from fewer.study._final import FINAL, do_final
 from fewer.study._plan import Plan
@@ -103,40 +102,21 @@ def answered(ranker: CandidateScores, final: dict[str, Any], plan: Plan) -> Colu
         )
         for rank, each in enumerate(final["columns"][: max(size, _MOST_COLUMNS)], start=1)
     )
-    sentence = _which_ones([column for column in columns if column.chosen], final, stability["value"])
-    how = (
-        f"Chosen by {ranker.name}, fitted on all rows. The frequency is the share of the {len(ranker.orders)} folds "
-        "in which a column was among the chosen, from their training rows: a column can be chosen on all rows, but in "
-        "no fold. Stability is Nogueira's index (1: identical in all folds, 0: random choice)."
+    evidence = {
+        "stability": stability,
+        "ranker": ranker.name,
+        "n_folds": len(ranker.orders),
+        "n_counted": counted_first,
+    }
+    return ColumnsAnswer(
+        Verdict.YES,
+        stability["value"],
+        stability["interval"],
+        evidence,
+        columns=columns,
+        spreads=final.get("spreads", {}),
+        made=final.get("made", {}),
     )
-    if n_made is not None:
-        how = (
-            f"Made by {ranker.name}, fitted on all rows. A column's importance is the norm of its correlations with "
-            f"the new columns; its frequency is the share of the {len(ranker.orders)} folds in which it was among the "
-            f"first {counted_first}."
-        )
-    number, interval = stability["value"], stability["interval"]
-    evidence = {"stability": stability}
-    spreads, made = final.get("spreads", {}), final.get("made", {})
-    return ColumnsAnswer(TITLE, Verdict.YES, sentence, number, interval, how, evidence, columns, spreads, made)
-
-
-def _which_ones(chosen: list[Column], final: dict[str, Any], stability: float | None) -> str:
-    """Columns of the table; one of words counts by the category that was chosen most often."""
-    frequency = {column.source: 0.0 for column in chosen}
-    for column in chosen:
-        frequency[column.source] = max(frequency[column.source], column.frequency)
-    names = list(frequency)
-    shown = listed(names, 5)
-    if final["n_made"] is not None:
-        new = counted(final["n_made"], "new column")
-        return f"All {len(names):,} columns go into the {new}; most of {shown}."
-    if final["size"] >= final["n_prepared"]:
-        return f"All {len(names):,} columns; the first are {shown}."
-    always = sum(share >= 0.8 for share in frequency.values())
-    agreed = f" (stability {two_digits(stability)})." if stability is not None else "."
-    were = "was" if always == 1 else "were"
-    return f"{shown}. {always} of {len(names)} {were} chosen in at least 80% of the folds{agreed}"
 
 
 def _stability(supports: list[set[str]], n_columns: int, plan: Plan) -> dict[str, Any]:

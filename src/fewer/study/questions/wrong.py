@@ -7,9 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from fewer._wording import counted, listed
 from fewer.study._plan import Plan
-from fewer.study._predictions import MOST_RIVALS, prediction_pieces, prediction_works
+from fewer.study._predictions import prediction_pieces, prediction_works
 from fewer.study._question import Answer, Finished, Question, Verdict
 
 TITLE = "Which rows are wrong?"
@@ -22,24 +21,18 @@ def which_rows(plan: Plan, pieces: list[dict[str, Any]]) -> Answer:
     """How the errors of the procedure are distributed, and which rows all candidates predict incorrectly."""
     failed = next((piece["failure"] for piece in pieces if "failure" in piece), None)
     if failed is not None:
-        return Answer(TITLE, Verdict.NOT_TESTED, f"Not tested: {failed}", None, None, "", {})
+        return Answer(Verdict.NOT_TESTED, reason=failed)
     rows, truth = ([value for piece in pieces for value in piece[name]] for name in ("rows", "truth"))
     predictions = [
         [value for piece in pieces for value in piece["predictions"][number]]
         for number in range(len(pieces[0]["predictions"]))
     ]
-    how = (
-        "Predictions for held-out rows on the folds of the first repeat. As for the cross-indexed score, which is the "
-        "mean over all repeats, each fold is predicted with the selection method, learner and number of columns chosen "
-        "on the other folds. To find rows that are hard for every model, the winner and up to "
-        f"{MOST_RIVALS} other candidates predicted them, too."
-    )
     if plan.classify:
-        return _wrong_classes(how, rows, truth, predictions, plan.n_repeats)
-    return _wrong_numbers(how, rows, truth, predictions[0])
+        return _wrong_classes(rows, truth, predictions)
+    return _wrong_numbers(rows, truth, predictions[0])
 
 
-def _wrong_classes(how: str, rows: list[int], truth: list[str], predictions: list[list[str]], n_repeats: int) -> Answer:
+def _wrong_classes(rows: list[int], truth: list[str], predictions: list[list[str]]) -> Answer:
     labels = sorted({*truth, *predictions[0]})
     place = {label: number for number, label in enumerate(labels)}
     confusion = np.zeros((len(labels), len(labels)), dtype=int)
@@ -61,47 +54,31 @@ def _wrong_classes(how: str, rows: list[int], truth: list[str], predictions: lis
         if all(each != true for each in predicted)
     ]
     listed_rows = sorted(wrong)[:_MOST_LISTED] if len(rows) <= _MOST_ROWS else []
-    worst = min((each for each in per_class if each["rows"]), key=lambda each: each["recall"])
-    n_wrong = int(confusion.sum() - right.sum())
-    everyone = "the winner" if len(predictions) == 2 else f"all {len(predictions) - 1} candidates"
-    n_always = f"{len(wrong):,}" if wrong else "none"
-    always = f"; {n_always} of them by {everyone}" if len(predictions) > 1 else ""
-    n_rows = counted(len(truth), "held-out row")
-    where = f" in the first of {n_repeats} repeats" if n_repeats > 1 else ""
-    sentence = (
-        f"{n_wrong:,} of {n_rows} {'is' if n_wrong == 1 else 'are'} predicted incorrectly{where}{always}. Lowest "
-        f"recall: class {worst['label']}, {worst['recall']:.2f} of {counted(worst['rows'], 'row')}."
-        if n_wrong
-        else f"None{where}: all {n_rows} are predicted correctly."
-    )
     evidence = {
         "labels": labels,
         "confusion": confusion.tolist(),
         "per_class": per_class,
         "always_wrong": [{"row": row, "truth": true, "predicted": predicted} for row, true, predicted in listed_rows],
         "n_always_wrong": len(wrong),
+        "n_others": len(predictions) - 1,
     }
-    return Answer(TITLE, Verdict.YES, sentence, float(n_wrong), None, how, evidence)
+    return Answer(Verdict.YES, float(confusion.sum() - right.sum()), None, evidence)
 
 
-def _wrong_numbers(how: str, rows: list[int], truth: list[float], predicted: list[float]) -> Answer:
+def _wrong_numbers(rows: list[int], truth: list[float], predicted: list[float]) -> Answer:
     residuals = np.asarray(truth, dtype=float) - np.asarray(predicted)
     order = np.argsort(-np.abs(residuals), kind="stable")[:_MOST_LISTED]
     middle, nine_tenths = (float(value) for value in np.quantile(np.abs(residuals), [0.5, 0.9]))
     shown = np.linspace(0, len(truth) - 1, min(len(truth), 1000)).astype(int)
     evidence: dict[str, Any] = {
+        "nine_tenths": nine_tenths,
         "truth": [float(truth[place]) for place in shown],
         "predicted": [float(predicted[place]) for place in shown],
         "largest": [
             {"row": rows[place], "truth": float(truth[place]), "predicted": float(predicted[place])} for place in order
         ],
     }
-    named = listed([str(each["row"]) for each in evidence["largest"][:3]], 3)
-    sentence = (
-        f"The absolute error is at most {middle:.4g} for half of the rows and at most {nine_tenths:.4g} for 90%. The "
-        f"largest errors are in rows {named}."
-    )
-    return Answer(TITLE, Verdict.YES, sentence, middle, None, how, evidence)
+    return Answer(Verdict.YES, middle, None, evidence)
 
 
 def answer(done: Finished) -> Answer:

@@ -1,0 +1,412 @@
+"""Factor analysis as an estimator: loadings with a rotation, factor scores, and missing values as they are."""
+
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from scipy.stats import chi2
+from sklearn.callback import with_callbacks
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from fewer._estimators import (
+    Interval,
+    StrOptions,
+    check_feature_names_in,
+    fit_context,
+    known_column,
+    validated,
+    warn_caller,
+)
+from fewer._wording import listed
+from fewer.catalogue import method
+from fewer.latent._latent_model import LatentModel, row_weights
+from fewer.latent.factors._factor_model import (
+    Factors,
+    Product,
+    Rows,
+    fitted_factors,
+    observed_units,
+    posterior,
+    product_of,
+    rows_of,
+)
+from fewer.latent.factors._loadings import LoadingsTable
+from fewer.latent.factors._rotations import ROTATIONS, rotated
+
+
+@method(
+    tasks=["unsupervised"],
+    when="Correlated columns, such as items of a questionnaire or test scores, that a few unobserved quantities may "
+    "explain, each column with noise of its own. Missing values are taken as they are. For a summary of the variance "
+    "without a model, take principal components.",
+    cost="O(n p^2) time, and O(p^2 k) an iteration, or O(n p k) for wide tables; with missing values O(n k p^2) an "
+    "iteration",
+    paper="latent-structure",
+    aliases=["factanal", "exploratory factor analysis", "EFA"],
+    examples=lambda: [FactorAnalysis(2), FactorAnalysis(2, rotation="oblimin", n_init=2)],
+)
+class FactorAnalysis(LatentModel):
+    """Maximum-likelihood factor analysis, with rotations and missing values.
+
+    Columns are weighted sums of ``n_components`` unobserved factors plus noise, whose variance is each column's own. A
+    Newton method on the noise variances reaches the maximum in a few steps, where EM takes thousands. Entries that are
+    missing at random are left out of the likelihood, which is exact.
+
+    Parameters
+    ----------
+    n_components : int, default=2
+        Number of factors.
+    rotation : {"varimax", "quartimax", "promax", "oblimin", "geomin"} or None, default=None
+        Rotation of the loadings towards a simple structure. The factors stay uncorrelated with "varimax" and
+        "quartimax". None keeps the axes of decreasing information.
+    noise_floor : float, default=1e-5
+        No noise variance is below this share of the column's variance. A warning names the columns that reach it
+        (Heywood cases).
+    n_init : int, default=1
+        Number of starts, of which the best is kept. The first is Jöreskog's, and nearly always enough; others have
+        random noise variances.
+    max_iter : int, default=1000
+        Maximum number of iterations.
+    tol : float, default=1e-8
+        Stop when the log-likelihood changes by less than this share of its size.
+    random_state : int, RandomState instance or None, default=None
+        Draws the further starts.
+
+    Attributes
+    ----------
+    components_ : ndarray of shape (n_components, n_features)
+        Loadings, in the units of the columns.
+    noise_variance_ : ndarray of shape (n_features,)
+        Variance of each column's noise; 0 for a constant column.
+    mean_ : ndarray of shape (n_features,)
+        Estimated mean of each column.
+    loadings_ : ndarray of shape (n_features, n_components)
+        Standardised loadings: of columns with variance 1.
+    communalities_ : ndarray of shape (n_features,)
+        Share of each column's variance that the factors explain.
+    uniquenesses_ : ndarray of shape (n_features,)
+        Share of each column's variance that is noise.
+    factor_correlations_ : ndarray of shape (n_components, n_components)
+        Correlations of the factors; the identity unless the rotation is oblique.
+    chi2_ : float
+        Test statistic of the hypothesis that so many factors are enough, with Bartlett's correction; NaN with missing
+        values, with as few rows as columns, or without degrees of freedom.
+    dof_ : float
+        Its degrees of freedom. If they are negative, the factors are not determined.
+    p_value_ : float
+        Its p-value.
+    objective_path_ : ndarray of shape (n_iter,)
+        Log-likelihood at the beginning of each iteration.
+    objectives_ : ndarray of shape (n_init,)
+        Log-likelihood at the end of each start.
+    n_iter_ : int
+        Iterations of the start that was kept.
+    converged_ : bool
+        Whether it ended by ``tol``.
+    score_type_ : str
+        What ``score_samples`` gives: "log-likelihood".
+    n_parameters_ : int
+        Free parameters: means, noise variances, and loadings up to a rotation.
+    n_components_ : int
+        Number of factors.
+    n_features_in_ : int
+        Number of columns seen in ``fit``.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Their names, when they are strings.
+
+    See Also
+    --------
+    MixtureOfFactorAnalyzers : Groups of rows, each with factors of its own.
+    LatentTrait : Factors behind items with a few answers.
+    fewer.extract.ReconstructionPCA : Directions of most variance.
+
+    References
+    ----------
+    .. [1] Titterington, D. M. (2006). Some aspects of latent structure analysis. In Subspace, Latent Structure and
+       Feature Selection, LNCS 3940, 69-83. Springer.
+    .. [2] Jöreskog, K. G. (1967). Some contributions to maximum likelihood factor analysis. Psychometrika 32, 443-482.
+    .. [3] Bernaards, C. A. and Jennrich, R. I. (2005). Gradient projection algorithms and software for arbitrary
+       rotation criteria in factor analysis. Educational and Psychological Measurement 65, 676-696.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fewer.latent import FactorAnalysis
+    >>> rng = np.random.default_rng(0)
+    >>> ability = rng.normal(size=(500, 2))
+    >>> X = ability @ [[2, 2, 2, 0, 0, 0], [0, 0, 0, 1, 1, 1]] + rng.normal(size=(500, 6))
+    >>> X[rng.random(X.shape) < 0.1] = np.nan
+    >>> model = FactorAnalysis(2, rotation="varimax").fit(X)
+    >>> np.abs(model.loadings_).round(1)
+    array([[0.9, 0. ],
+           [0.9, 0. ],
+           [0.9, 0. ],
+           [0. , 0.7],
+           [0. , 0.7],
+           [0. , 0.7]])
+    """
+
+    _parameter_constraints = {
+        "n_components": [Interval(Integral, 1, None, closed="left")],
+        "rotation": [StrOptions(set(ROTATIONS)), None],
+        "noise_floor": [Interval(Real, 0, 1, closed="neither")],
+        "n_init": [Interval(Integral, 1, None, closed="left")],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "tol": [Interval(Real, 0, None, closed="left")],
+        "random_state": ["random_state"],
+    }
+
+    def __init__(
+        self,
+        n_components=2,
+        *,
+        rotation=None,
+        noise_floor=1e-5,
+        n_init=1,
+        max_iter=1000,
+        tol=1e-8,
+        random_state=None,
+    ):
+        self.n_components = n_components
+        self.rotation = rotation
+        self.noise_floor = noise_floor
+        self.n_init = n_init
+        self.max_iter = max_iter
+        self.tol = tol
+        self.random_state = random_state
+
+    @with_callbacks
+    @fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X, y=None, sample_weight=None):
+        """Estimate loadings and noise variances.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows; NaN for missing values.
+        y : Ignored
+            Not used.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator.
+        """
+        X = validated(self, X, dtype=(np.float64, np.float32), ensure_all_finite="allow-nan", ensure_min_samples=2)
+        weights = row_weights(sample_weight, X)
+        weights = np.ones(len(X)) if weights is None else weights
+        X, weights = X[weights > 0].astype(np.float64), weights[weights > 0]
+        self._offset, self._unit = observed_units(X, weights, self._name)
+        used = self._unit > 0
+        if self.n_components > used.sum():
+            raise ValueError(
+                f"n_components={self.n_components} factors of n_features = {X.shape[1]} columns, of which {used.sum()} "
+                "vary: there cannot be more factors than columns that vary."
+            )
+        rows = rows_of((X[:, used] - self._offset[used]) / self._unit[used], weights)
+        product = product_of(rows) if rows.observed is None else None
+        n_starts = 0
+
+        def run(random, on_step):
+            nonlocal n_starts
+            noise = random.uniform(0.1, 0.9, used.sum()) if n_starts else None
+            n_starts += 1
+            limits = {"max_iter": self.max_iter, "tol": self.tol, "on_step": on_step}
+            return fitted_factors(rows, product, self.n_components, noise, self.noise_floor, **limits)
+
+        self._fit_starts(run, X)
+        in_units = rows.total * np.log(self._unit[used]).sum()
+        if rows.observed is not None:
+            counts = np.bincount(rows.pattern, weights=weights) @ rows.observed
+            in_units = float(counts @ np.log(self._unit[used]))
+        self.objective_path_, self.objectives_ = self.objective_path_ - in_units, self.objectives_ - in_units
+        self._test_of_fit(rows, product)
+        self._warn_of_problems(used)
+        return self
+
+    def _name(self, column: int) -> str:
+        names = getattr(self, "feature_names_in_", None)
+        return str(known_column(column, self.n_features_in_) if names is None else names[column])
+
+    def _keep(self, state: Factors) -> None:
+        used, unit = self._unit > 0, self._unit
+        p, q = len(used), state.loadings.shape[1]
+        deviations = np.sqrt(np.sum(state.loadings**2, axis=1) + state.noise)
+        found = rotated(state.loadings / deviations[:, None], self.rotation)
+        self.loadings_ = np.zeros((p, q))
+        self.loadings_[used] = found.loadings
+        self._turn, self.factor_correlations_ = found.turn, found.correlations
+        self.uniquenesses_ = np.ones(p)
+        self.uniquenesses_[used] = state.noise / deviations**2
+        self.communalities_ = 1 - self.uniquenesses_
+        self.components_ = np.zeros((q, p))
+        self.components_[:, used] = found.loadings.T * (deviations * unit[used])
+        self.noise_variance_ = np.zeros(p)
+        self.noise_variance_[used] = state.noise * unit[used] ** 2
+        self.mean_ = self._offset.copy()
+        self.mean_[used] += state.mean * unit[used]
+        self.n_components_ = q
+        self.n_parameters_ = int(used.sum() * (q + 2) - q * (q - 1) // 2)
+        self.score_type_ = "log-likelihood"
+
+    def _test_of_fit(self, rows: Rows, product: Product | None) -> None:
+        (n, p), q = rows.X.shape, self.n_components_
+        self.dof_ = float((p - q) ** 2 - (p + q)) / 2
+        self.chi2_ = self.p_value_ = np.nan
+        if product is None or product.S is None or rows.total <= p + 1 or n <= p or self.dof_ <= 0:
+            return
+        sign, log_det = np.linalg.slogdet(product.S)
+        if sign > 0:
+            in_units = 2 * np.log(self._unit[self._unit > 0]).sum()
+            at_best = -2 * self.objective_path_[-1] / rows.total - p * np.log(2 * np.pi) - p
+            factor = rows.total - 1 - (2 * p + 5) / 6 - 2 * q / 3
+            self.chi2_ = float(max(factor * (at_best - log_det - in_units), 0.0))
+            self.p_value_ = float(chi2.sf(self.chi2_, self.dof_))
+
+    def _warn_of_problems(self, used: np.ndarray) -> None:
+        if self.dof_ < 0:
+            warn_caller(
+                f"{self.n_components_} factors of {used.sum()} columns have more parameters than the covariance has "
+                "entries: the likelihood is right, but the loadings are not determined. Take fewer factors."
+            )
+        at_floor = np.flatnonzero(used & (self.uniquenesses_ <= 1.01 * self.noise_floor))
+        if len(at_floor):
+            names = listed([self._name(column) for column in at_floor[:5]])
+            more = "" if len(at_floor) <= 5 else f" and {len(at_floor) - 5} more"
+            warn_caller(
+                f"Heywood case: the noise variance of {names}{more} fell to noise_floor={self.noise_floor:g} of the "
+                "column's variance, so the factors reproduce the column exactly. Take fewer factors, leave out columns "
+                "that repeat others, or raise noise_floor."
+            )
+        if not used.all():
+            names = listed([self._name(column) for column in np.flatnonzero(~used)[:5]])
+            warn_caller(f"{(~used).sum()} of the columns are constant ({names}): their loadings are 0.")
+
+    def _posterior(self, X: Any):
+        check_is_fitted(self)
+        X = validated(self, X, reset=False, dtype=(np.float64, np.float32), ensure_all_finite="allow-nan")
+        used = self._unit > 0
+        unit = self._unit[used]
+        rows = rows_of((X[:, used].astype(np.float64) - self.mean_[used]) / unit, np.ones(len(X)))
+        W = (self.components_.T @ self._turn)[used] / unit[:, None]
+        model = Factors(np.zeros(used.sum()), W, self.noise_variance_[used] / unit**2)
+        return X, rows, posterior(rows, model)
+
+    def transform(self, X):
+        """Factor scores: posterior means of the factors, given what is observed of each row.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows; NaN for missing values. A row without any observed value has scores of 0.
+
+        Returns
+        -------
+        X_new : ndarray of shape (n_samples, n_components)
+            Scores by Thomson's regression method.
+        """
+        X, _, found = self._posterior(X)
+        return (found.means @ self._turn.T).astype(X.dtype)
+
+    def inverse_transform(self, X):
+        """Columns that the model expects, given factor scores.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_components)
+            Factor scores.
+
+        Returns
+        -------
+        X_original : ndarray of shape (n_samples, n_features)
+            Expected rows.
+        """
+        check_is_fitted(self)
+        return np.asarray(X) @ self.components_ + self.mean_
+
+    def score_samples(self, X):
+        """Log-likelihood of what is observed of each row.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows; NaN for missing values.
+
+        Returns
+        -------
+        scores : ndarray of shape (n_samples,)
+            In nats; more is better. Constant columns of the training table do not count.
+        """
+        _, rows, found = self._posterior(X)
+        logs = np.log(self._unit[self._unit > 0])
+        in_units = logs.sum() if rows.observed is None else (rows.observed @ logs)[rows.pattern]
+        return found.log_likelihoods - in_units
+
+    def get_covariance(self):
+        """Covariance of the columns by the model.
+
+        Returns
+        -------
+        covariance : ndarray of shape (n_features, n_features)
+            ``W Phi W' + Psi``.
+        """
+        check_is_fitted(self)
+        return self.components_.T @ self.factor_correlations_ @ self.components_ + np.diag(self.noise_variance_)
+
+    def sample(self, n_samples=1, random_state=None):
+        """Draw rows from the model.
+
+        Parameters
+        ----------
+        n_samples : int, default=1
+            Number of rows.
+        random_state : int, RandomState instance or None, default=None
+            Draws them.
+
+        Returns
+        -------
+        X : ndarray of shape (n_samples, n_features)
+            Rows.
+        """
+        check_is_fitted(self)
+        random = check_random_state(random_state)
+        factors = random.standard_normal((n_samples, self.n_components_)) @ self._turn.T
+        noise = random.standard_normal((n_samples, len(self.mean_))) * np.sqrt(self.noise_variance_)
+        return self.mean_ + factors @ self.components_ + noise
+
+    def loadings_table(self, *, threshold=0.1):
+        """The table of loadings, as it is published.
+
+        Parameters
+        ----------
+        threshold : float, default=0.1
+            Smaller loadings are not printed.
+
+        Returns
+        -------
+        table : LoadingsTable
+            Prints itself; ``plot()`` draws it.
+        """
+        check_is_fitted(self)
+        names = [str(name) for name in check_feature_names_in(self)]
+        return LoadingsTable(
+            names,
+            self.loadings_,
+            self.communalities_,
+            self.uniquenesses_,
+            self.factor_correlations_,
+            self.rotation,
+            self.chi2_,
+            self.dof_,
+            self.p_value_,
+            threshold,
+        )
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
