@@ -22,7 +22,14 @@ import numpy as np
 import pandas as pd
 
 from fewer.datasets import load
-from fewer.latent import LatentClass, LatentProfile, match_components, select_n_components
+from fewer.latent import (
+    LatentClass,
+    LatentProfile,
+    match_components,
+    select_n_components,
+    three_step_covariates,
+    three_step_outcome,
+)
 
 bills = [
     "infants", "water", "budget", "physician fee", "El Salvador", "religious groups", "satellite", "Contras", "missile",
@@ -72,6 +79,21 @@ profile.plot()
 # The parties were not in the table. ``transform`` gives the probabilities of the classes as new columns, and they do
 # not need a complete row.
 pd.crosstab(np.asarray(congress.y), model.predict(table), rownames=["party"], colnames=["class"])
+
+# %%
+# What the classes depend on, and what depends on them
+# ----------------------------------------------------
+# The most likely class of a row is sometimes the wrong one, so a table or a regression of the assigned classes
+# understates every relation. The three-step method knows how often assignments are wrong, and corrects for it.
+# :func:`~fewer.latent.three_step_outcome` compares a column between the classes, and
+# :func:`~fewer.latent.three_step_covariates` regresses the classes on columns. Here the party is the outcome.
+comparison = three_step_outcome(model, table, np.asarray(congress.y))
+print(comparison)
+
+# %%
+# As a covariate it gives the log odds of the classes.
+republican = pd.DataFrame({"republican": np.asarray(congress.y) == "republican"}).astype(float)
+print(three_step_covariates(model, table, republican))
 
 # %%
 # What the missing answers cost

@@ -118,11 +118,15 @@ def test_the_bootstrap_test_tells_two_classes_from_three(figure):
 
 @pytest.mark.slow
 @pytest.mark.claim("latent-structure", 8)
-def test_the_bootstrap_test_keeps_its_level_and_has_power_in_forty_tables(figure):
+def test_the_bootstrap_test_keeps_its_level_in_forty_tables(figure):
     kept = np.array([two_against_three(2, seed, 99) for seed in range(40)])
-    rejected = np.array([two_against_three(3, seed, 99) for seed in range(40)])
-    figure(
-        f"{np.sum(kept > 0.05)} of 40 with 2 classes have p > .05; {np.sum(rejected < 0.05)} of 40 with 3 have p < .05"
-    )
+    figure(f"{np.sum(kept > 0.05)} of 40 tables with 2 classes have p > .05")
     assert (kept > 0.05).sum() >= 36
+
+
+@pytest.mark.slow
+@pytest.mark.claim("latent-structure", 8)
+def test_the_bootstrap_test_has_power_in_forty_tables(figure):
+    rejected = np.array([two_against_three(3, seed, 99) for seed in range(40)])
+    figure(f"{np.sum(rejected < 0.05)} of 40 tables with 3 classes have p < .05")
     assert (rejected < 0.05).sum() >= 36
