@@ -20,6 +20,7 @@ from fewer.evaluate import Fold, cross_index, randomize, score_sizes
 from fewer.study._candidates import size_path
 from fewer.study._plan import Plan
 from fewer.study._recipes import BALANCED_SCORES, POSITIVE_SCORES, Recipe, can_be_scored
+from fewer.study._scoring import scoring_of
 from fewer.study._study_data import StudyData
 from fewer.study._weights import fit_weighted, takes_weights, weighted_score
 from fewer.study._work import (
@@ -80,7 +81,9 @@ def _fold_table(data: StudyData, fold: Fold, plan: Plan, null: Null) -> list[dic
     if path is not None:
         frozen, ends = path.units.frozen(path.order)
         sizes = [ends[size - 1] for size in sizes]
-    scoring = _of_positive(plan.scoring, float(np.mean(y))) if plan.scoring in POSITIVE_SCORES else plan.scoring
+    scoring = (
+        _of_positive(plan.scoring, float(np.mean(y))) if plan.scoring in POSITIVE_SCORES else scoring_of(plan.scoring)
+    )
     found = []
     for learner in _learners(plan, null, sparse=dataset.is_sparse, y=y, n_train=len(fold.train)):
         halves = rows.X_train, y[fold.train], rows.X_test, y[fold.test]

@@ -41,6 +41,7 @@ from fewer.study._preparation import (
     prepared_rows,
 )
 from fewer.study._recipes import BALANCED_SCORES, Counts, Recipe
+from fewer.study._scoring import scorer_named, scoring_of
 from fewer.study._study_data import StudyData
 from fewer.study._units import UnitPath, Units
 from fewer.study._weights import fit_weighted, weighted_score
@@ -367,7 +368,7 @@ def scored(
 ) -> dict[str, Any]:
     """What came of one candidate on one fold; the rows held out are seen by the score alone."""
     plan, (y_train, weights), (y_test, _) = bench.plan, bench.rows(fold.train), bench.rows(fold.test)
-    learner = learner_of(candidate, plan, bench.data.dataset.y, seed)
+    learner, scoring = learner_of(candidate, plan, bench.data.dataset.y, seed), scoring_of(plan.scoring)
     sizes = candidate.sizes if sizes is None else sizes
     if reducer is None:
         table = rows.of_baseline() if candidate.is_simplest else rows
@@ -376,13 +377,13 @@ def scored(
     found: FoldScores | ComponentScores
     scores: Any
     if candidate.makes_columns and weights is None and not plan.always:
-        found = score_components(reducer, learner, *halves, sizes=sizes, scoring=plan.scoring, full_set=False)
+        found = score_components(reducer, learner, *halves, sizes=sizes, scoring=scoring, full_set=False)
         tried, scores = found.sizes, found.scores
         order = weightiest(found.weights if rows.units is None else rows.units.norms(found.weights))
     elif candidate.makes_columns:
         tried, scores, order = _scored_components(reducer, learner, rows, bench, fold, sizes)
     elif rows.units is None and weights is None:
-        found = score_sizes(reducer, learner, *halves, sizes=sizes, scoring=plan.scoring, full_set=False)
+        found = score_sizes(reducer, learner, *halves, sizes=sizes, scoring=scoring, full_set=False)
         tried, scores, order = found.sizes, found.scores, columns_in_order(found.path, found.sizes)
     else:
         path = rows.path(reducer)
@@ -390,7 +391,7 @@ def scored(
         if weights is None:
             frozen, ends = path.units.frozen(order)
             wanted = [ends[size - 1] for size in tried]
-            scores = score_sizes(frozen, learner, *halves, sizes=wanted, scoring=plan.scoring, full_set=False).scores
+            scores = score_sizes(frozen, learner, *halves, sizes=wanted, scoring=scoring, full_set=False).scores
         else:
             scores = [_score(learner, rows.keep(path.columns(size)), bench, fold) for size in tried]
     return {
@@ -409,12 +410,10 @@ def _score(learner: Any, rows: PreparedFold, bench: Bench, fold: Fold) -> float:
 
 
 def _held_out(model: Any, rows: PreparedFold, bench: Bench, fold: Fold) -> float:
-    from sklearn.metrics import get_scorer
-
     y, weights = bench.rows(fold.test)
     if weights is None:
-        return model_score(model, rows.X_test, y, bench.plan.scoring)
-    return weighted_score(get_scorer(bench.plan.scoring), model, rows.X_test, y, weights)
+        return model_score(model, rows.X_test, y, scoring_of(bench.plan.scoring))
+    return weighted_score(scorer_named(bench.plan.scoring), model, rows.X_test, y, weights)
 
 
 def _scored_components(

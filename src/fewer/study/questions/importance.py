@@ -38,6 +38,7 @@ from fewer.study._plan import Plan
 from fewer.study._predictions import Cell, fitted_cell
 from fewer.study._question import Answer, Finished, Here, Payloads, Pieces, Question, Verdict
 from fewer.study._scores import AllScores, CandidateScores
+from fewer.study._scoring import scorer_named, scoring_of
 from fewer.study._weights import weighted_score
 from fewer.study._work import Bench, seed_of
 
@@ -170,7 +171,8 @@ def _orders(n: int, rng: np.random.Generator) -> list[np.ndarray]:
 
 
 def _in_order(X: Any, column: int | list[int], order: np.ndarray) -> Any:
-    return X[order][:, [column] if np.isscalar(column) else column]
+    columns = [column] if isinstance(column, (int, np.integer)) else column
+    return X[order][:, columns] if sparse.issparse(X) else X[np.ix_(order, np.array(columns))]
 
 
 def _with_residuals(expected: np.ndarray, residual: np.ndarray, order: np.ndarray) -> np.ndarray:
@@ -178,11 +180,9 @@ def _with_residuals(expected: np.ndarray, residual: np.ndarray, order: np.ndarra
 
 
 def _score(model: Any, X: Any, y: np.ndarray, scoring: str, weights: np.ndarray | None, scorer: Any = None) -> float:
-    from sklearn.metrics import get_scorer
-
     if weights is None:
-        return model_score(model, X, y, scoring, scorer)
-    return weighted_score(scorer or get_scorer(scoring), model, X, y, weights)
+        return model_score(model, X, y, scoring_of(scoring), scorer)
+    return weighted_score(scorer or scorer_named(scoring), model, X, y, weights)
 
 
 def _changed_scores(
@@ -194,9 +194,7 @@ def _changed_scores(
     weights: np.ndarray | None,
 ) -> list[float]:
     """Scores on copies of the rows, each with some columns replaced."""
-    from sklearn.metrics import get_scorer
-
-    scorer, n = get_scorer(scoring), len(y)
+    scorer, n = scorer_named(scoring), len(y)
     at_once = max(1, _CELLS // max(1, X.shape[0] * X.shape[1]))
     scores = []
     for start in range(0, len(copies), at_once):
