@@ -167,7 +167,7 @@ def test_labels_of_whole_groups_move_together():
     groups = np.repeat(np.arange(8), 5)
     frame = {"x": rng.normal(size=40), "patient": groups.astype(str), "y": np.where(groups % 2, "a", "b")}
     data = study_data(Dataset.from_frame(pl.DataFrame(frame), target="y"), groups="patient")
-    _, moved = randomised(data, "labels", np.random.default_rng(1))
+    moved = randomised(data, "labels", np.random.default_rng(1)).dataset.y
     assert all(len(set(moved[data.groups == group])) == 1 for group in range(8))
     assert sorted(moved) == sorted(data.dataset.y)
     assert (moved != data.dataset.y).any()
@@ -178,7 +178,7 @@ def test_labels_that_vary_within_groups_stay_in_their_group():
     groups = np.repeat(np.arange(8), 5)
     frame = {"x": rng.normal(size=40), "patient": groups.astype(str), "y": rng.choice(["a", "b"], size=40)}
     data = study_data(Dataset.from_frame(pl.DataFrame(frame), target="y"), groups="patient")
-    _, moved = randomised(data, "labels", np.random.default_rng(1))
+    moved = randomised(data, "labels", np.random.default_rng(1)).dataset.y
     for group in range(8):
         rows = data.groups == group
         assert sorted(moved[rows]) == sorted(data.dataset.y[rows])
@@ -249,7 +249,8 @@ def test_a_rare_class_that_is_shuffled_to_the_end_of_time_is_drawn_again():
     timed = study_data(Dataset.from_frame(pl.DataFrame(frame), target="y"), time="day")
     bench = Bench(make_plan(timed, preset="quick", n_folds=5, methods=["anova"], learners=["knn"]), timed)
     for number in range(10):
-        _, y, folds = randomised_with_folds(timed, bench.plan, "labels", number)
+        drawn, folds = randomised_with_folds(timed, bench.plan, "labels", number)
+        y = drawn.dataset.y
         assert sorted(y) == sorted(timed.dataset.y)
         assert all(set(y[fold.train]) == {"a", "b"} for fold in folds)
         assert np.isfinite(do_null(NullWork("labels", number), bench)["score"])

@@ -15,7 +15,6 @@ from fewer.catalogue import LEARNERS, CatalogueError, Learner, find, learner_nam
 from fewer.catalogue import methods as find_all
 from fewer.study._errors import StudyError
 from fewer.study._recipes import POSITIVE_SCORES, Counts, Recipe, can_be_scored, learner_recipe, recipe_of
-from fewer.study._weights import takes_weights
 
 Preset = Literal["quick", "standard", "thorough"]
 PRESETS: tuple[Preset, ...] = get_args(Preset)
@@ -357,6 +356,8 @@ def _learner_objection(
     weighted: bool = False,
 ) -> str | None:
     """Why a study of such a table cannot use this learner; None if it can."""
+    from fewer.study._weights import takes_weights
+
     said = f"The learner {learner.name!r}"
     if not classify and learner.regressor is None:
         return f"{said} is a classifier, but the target is numeric"

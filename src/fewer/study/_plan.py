@@ -17,7 +17,6 @@ from fewer._wording import argument, counted, listed, parameter
 from fewer.study._budget import seconds_in, time_words
 from fewer.study._candidates import MANY_ROWS, Candidate, Preset, candidates_for
 from fewer.study._checked_file import CHECKSUM, matches_checksum, with_checksum, without_checksum, write_checked
-from fewer.study._column_groups import column_groups_of
 from fewer.study._errors import StudyError
 from fewer.study._plan_file import check_entries, plan_text
 from fewer.study._recipes import study_imputer
@@ -325,6 +324,8 @@ def make_plan(data: "StudyData", *, reading: Mapping[str, Any] | None = None, op
     plan : Plan
         Nothing has been run.
     """
+    from fewer.study._column_groups import column_groups_of
+
     preset = options["preset"]
     imputer = study_imputer(options["impute"], sparse=data.dataset.is_sparse)
     scoring, *more_scoring = _scores_asked_for(options["scoring"], data)

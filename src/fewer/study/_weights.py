@@ -3,11 +3,10 @@
 They reach an estimator by scikit-learn's metadata routing: every part of it that can ask for ``sample_weight`` does.
 """
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from fewer._estimators import fitted
+if TYPE_CHECKING:
+    import numpy as np
 
 
 def asking(estimator: Any) -> Any:
@@ -79,7 +78,7 @@ def takes_weights(estimator: Any) -> bool:
             return False
 
 
-def fit_weighted(estimator: Any, X: Any, y: Any, weights: np.ndarray | None) -> Any:
+def fit_weighted(estimator: Any, X: Any, y: Any, weights: "np.ndarray | None") -> Any:
     """The estimator, fitted with the weights if there are any and it takes them.
 
     Parameters
@@ -109,6 +108,8 @@ def fit_weighted(estimator: Any, X: Any, y: Any, weights: np.ndarray | None) -> 
     """
     from sklearn import config_context
 
+    from fewer._estimators import fitted
+
     if weights is None or not takes_weights(estimator):
         return fitted(estimator, X, y)
     scoring = {id(part): part.scoring for part in _parts(estimator) if hasattr(part, "scoring")}
@@ -121,7 +122,7 @@ def fit_weighted(estimator: Any, X: Any, y: Any, weights: np.ndarray | None) -> 
     return model
 
 
-def weighted_score(scorer: Any, model: Any, X: Any, y: Any, weights: np.ndarray | None) -> float:
+def weighted_score(scorer: Any, model: Any, X: Any, y: Any, weights: "np.ndarray | None") -> float:
     """The score of a fitted model, with the weights if there are any."""
     if weights is None:
         return float(scorer(model, X, y))
