@@ -1,5 +1,7 @@
 """Classifiers that are graphs: options, errors and pictures. Their claims are in tests/papers."""
 
+from itertools import product
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -7,6 +9,7 @@ from sklearn.naive_bayes import CategoricalNB
 
 from fewer.datasets import make_class_trees, make_conditional_link, make_corral
 from fewer.graph import BayesNetClassifier, ISMBClassifier, TANClassifier, edge_stability
+from fewer.graph.classifiers._blankets import MISSING, BlanketScores, RowProba, all_blankets
 from fewer.graph.classifiers._coding import column_coding
 from fewer.graph.classifiers._structures import (
     Configurations,
@@ -360,3 +363,65 @@ def test_levels_from_a_file_are_checked_before_loops_follow_them(corral):
     model._codes = model._codes + 5  # as a damaged file might hold
     with pytest.raises(ValueError, match="below their number"):
         model.predict(corral.X)
+
+
+def joint_probabilities(model, codes, n_levels, rows):
+    """P(class, row | G) by its definition, one row after the other: theta = (1 + N_ijk) / (r_i + N_ij)."""
+    target = len(codes) - 1
+
+    def theta(node, parents, values):
+        same = np.ones(codes.shape[1], dtype=bool)
+        for parent in parents:
+            same &= codes[parent] == values[parent]
+        return (1 + np.sum(same & (codes[node] == values[node]))) / (n_levels[node] + same.sum())
+
+    children = dict(model.children)
+    found = np.ones((len(rows), n_levels[target]))
+    for place, row in enumerate(rows):
+        for label in range(n_levels[target]):
+            values = [*row, label]
+            found[place, label] *= theta(target, model.parents, values)
+            for column in range(target):
+                parents = [*children[column], target] if column in children else []
+                found[place, label] *= theta(column, parents, values)
+    return found
+
+
+def test_missing_values_are_summed_out_of_every_blanket():
+    rng = np.random.default_rng(0)
+    n_levels = np.array([2, 3, 2, 2])
+    codes = np.array([rng.integers(each, size=60) for each in n_levels])
+    codes[3] = (codes[0] + (codes[1] > 1) + (rng.random(60) < 0.2)) % 2
+    scores = BlanketScores(codes, n_levels, 1.0)
+    models = list(all_blankets(3))
+    numbers = np.array([scores.number(each) for each in models])
+    for row in ([MISSING, 1, 0], [0, MISSING, MISSING], [MISSING, MISSING, MISSING]):
+        found = RowProba(scores, np.array(row)).of(numbers)
+        filled = [
+            [level if entry == MISSING else entry for entry, level in zip(row, levels, strict=True)]
+            for levels in product(range(2), range(3), range(2))
+        ]
+        filled = np.unique(filled, axis=0)
+        for place in range(0, len(models), 7):
+            joint = joint_probabilities(models[place], codes, n_levels, filled).sum(axis=0)
+            assert found[place] == pytest.approx(joint / joint.sum(), abs=1e-12)
+
+
+def test_blankets_take_missing_values(corral):
+    X, y, _ = corral
+    model = ISMBClassifier().fit(X, y)
+    rows = X[:12].astype(float)
+    rows[:, 4] = np.nan  # the irrelevant bit
+    assert model.predict_proba(rows) == pytest.approx(model.predict_proba(X[:12]), abs=0.05)
+    rows[:] = np.nan
+    assert model.predict_proba(rows)[0] == pytest.approx(np.bincount(y) / len(y), abs=0.1)
+    explained = model.explain([1, 1, 0, 0, np.nan, np.nan])
+    assert explained.effects[5] == 0
+    assert explained.proba.sum() == pytest.approx(1, abs=1e-12)
+    partial = X.astype(float)
+    partial[::16, 2] = np.nan
+    with pytest.warns(UserWarning, match="8 rows of 128 have missing values"):
+        again = ISMBClassifier().fit(partial, y)
+    complete = ~np.isnan(partial).any(axis=1)
+    expected = ISMBClassifier().fit(X[complete], y[complete])
+    assert np.array_equal(again.predict_proba(X[:5]), expected.predict_proba(X[:5]))

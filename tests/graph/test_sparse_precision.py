@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import kendalltau
 from sklearn.covariance import empirical_covariance, graphical_lasso
+from sklearn.datasets import load_breast_cancer
 from sklearn.exceptions import ConvergenceWarning
 
 from fewer.datasets import make_graph_gaussian
@@ -138,6 +139,34 @@ def test_tiny_penalties_with_few_rows_converge(monkeypatch):
     slopes = found.covariance - S
     edges = (found.precision != 0) & ~np.eye(40, dtype=bool)
     assert np.allclose(slopes[edges], 0.01 * np.sign(found.precision[edges]), atol=1e-4)
+
+
+@pytest.mark.parametrize(("covariance", "alpha"), [("spearman", 0.003), ("spearman", 0.001), ("empirical", 0.01)])
+def test_tiny_penalties_on_nearly_collinear_columns_converge(covariance, alpha):
+    """Radii, perimeters and areas of cells: entries change their sign within a Newton step."""
+    X = load_breast_cancer().data
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = SparsePrecision(alpha=alpha, covariance=covariance).fit(X)
+    assert found.gap_ <= 30e-6
+    assert found.n_iter_ < 100
+
+
+def test_the_lowest_point_of_a_way_through_changes_of_sign():
+    from fewer.graph.precision._newton import _lowest_along
+
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        at, way, penalties = rng.normal(size=8), rng.normal(size=8), rng.uniform(size=8)
+        slope, bend = -3 * rng.uniform(), rng.uniform(0.5, 3)
+
+        def height(t, at=at, way=way, penalties=penalties, slope=slope, bend=bend):
+            return slope * t + bend * t**2 / 2 + penalties @ np.abs(at + t * way)
+
+        grid = np.linspace(0, 1, 2001)
+        best = _lowest_along(at, way, slope, bend, penalties)
+        assert 0 <= best <= 1
+        assert height(best) <= min(height(t) for t in grid) + 1e-12
 
 
 def test_too_few_steps_are_reported_with_the_gap():

@@ -270,3 +270,14 @@ def test_latent_classes_take_categories_as_codes_with_missing_answers(tmp_path, 
     assert reduced.height == 150
     assert {"probability_one", "probability_two"} <= set(reduced.columns)
     assert np.mean(reduced["predicted_type"].to_numpy() == survey()["type"].to_numpy()) > 0.85
+
+
+def test_factor_scores_are_new_columns_of_a_study(tmp_path):
+    effort = {"learners": ["knn"], "sizes": [1], "n_folds": 3, "n_repeats": 1, "n_permutations": 0, "n_jobs": 1}
+    study = run_study(table(), target="state", methods=["FactorAnalysis"], **effort, out=tmp_path / "s")
+    (found,) = (each for each in study.findings.rivals if each.name.startswith("FactorAnalysis"))
+    # One factor is the hidden quantity with an error of about 0.3, so that the sign is right for nine rows of ten.
+    assert found.score > 0.75
+    loaded = StudyModel.load(study.folder.model)
+    rows = table().drop("state")
+    np.testing.assert_array_equal(loaded.pipeline.predict(rows), study.best_pipeline_.predict(rows))

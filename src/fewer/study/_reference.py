@@ -19,6 +19,7 @@ from fewer.evaluate import Fold, cross_index, randomize, score_sizes
 from fewer.study._candidates import size_path
 from fewer.study._plan import Plan
 from fewer.study._recipes import BALANCED_SCORES, POSITIVE_SCORES, Recipe, can_be_scored
+from fewer.study._scoring import scoring_of
 from fewer.study._study_data import StudyData
 from fewer.study._work import (
     Bench,
@@ -69,7 +70,9 @@ def _fold_table(dataset: "Dataset", y: np.ndarray, fold: Fold, plan: Plan, null:
     score_func = "anova" if plan.classify else "pearson"
     selector = Recipe("SelectTop", {"score_func": score_func}).reducer(seed=plan.seed).fit(rows.X_train, y[fold.train])
     sizes = size_path(rows.X_train.shape[1], _MOST_COLUMNS)
-    scoring = _of_positive(plan.scoring, float(np.mean(y))) if plan.scoring in POSITIVE_SCORES else plan.scoring
+    scoring = (
+        _of_positive(plan.scoring, float(np.mean(y))) if plan.scoring in POSITIVE_SCORES else scoring_of(plan.scoring)
+    )
     found = []
     for learner in _learners(plan, null, sparse=dataset.is_sparse, y=y, n_train=len(fold.train)):
         halves = rows.X_train, y[fold.train], rows.X_test, y[fold.test]

@@ -22,6 +22,8 @@ from numba import njit
 
 CLASS = -1
 """The class among the nodes of a graph."""
+MISSING = -2
+"""Level of a missing entry; -1 is a value that was not seen in training."""
 _FACTOR_1 = np.uint64(0x9E3779B97F4A7C15)
 _FACTOR_2 = np.uint64(0xD6E8FEB86659FD93)
 _S32 = np.uint64(32)
@@ -183,6 +185,9 @@ def _row_families(codes, row_codes, n_levels, nodes, starts, parents, wanted, ce
     hits, totals = np.empty(n_classes), np.empty(n_classes)
     for family in wanted:
         node = nodes[family]
+        if node != target and row_codes[node] == MISSING:
+            found[family] = 0  # summed over all levels of the node, theta is 1
+            continue
         hits[:] = 0
         totals[:] = 0
         for row in range(n_rows):
@@ -306,6 +311,11 @@ class BlanketScores:
         parents = [column for _, own in self._families for column in own]
         return nodes, np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64), np.array(parents, dtype=np.int64)
 
+    def log_share(self, column: int, level: int) -> float:
+        """Log probability of a level of a column without parents."""
+        counts = np.bincount(self.codes[column], minlength=int(self.n_levels[column])) + self.cell_prior
+        return float(np.log(counts[level] / counts.sum()))
+
     @property
     def n_families(self) -> int:
         """Families that were met."""
@@ -319,15 +329,27 @@ class BlanketScores:
 
 
 class RowProba:
-    """``P(c | x, G)`` of one row in any blanket, with every family looked up once."""
+    """``P(c | x, G)`` of one row in any blanket, with every family looked up once.
+
+    Missing entries (``MISSING``) are summed out of each blanket: those of children without children of their own have
+    no effect, and all levels are tried for the others.
+    """
 
     def __init__(self, scores: BlanketScores, row_codes: np.ndarray):
         self._scores, self._row_codes = scores, row_codes
         self._found = np.zeros((0, int(scores.n_levels[-1])))
         self._known = np.zeros(0, dtype=bool)
+        self._missing = frozenset(np.flatnonzero(row_codes == MISSING).tolist())
+        self._completed: dict[tuple[tuple[int, int], ...], RowProba] = {}
 
     def of(self, numbers: np.ndarray) -> np.ndarray:
         """A row for each blanket."""
+        joint = self._summed_out(numbers) if self._missing else self._log_joint(numbers)
+        joint = np.exp(joint - joint.max(axis=1, keepdims=True))
+        return joint / joint.sum(axis=1, keepdims=True)
+
+    def _log_joint(self, numbers: np.ndarray) -> np.ndarray:
+        """Log probability of each class with the children's levels, given the other columns."""
         scores = self._scores
         families, starts = scores.families_of(numbers)
         more = scores.n_families - len(self._known)
@@ -342,6 +364,34 @@ class RowProba:
                 scores.codes, self._row_codes, scores.n_levels, *self._arrays, wanted, scores.cell_prior, self._found
             )
             self._known[wanted] = True
-        joint = np.add.reduceat(self._found[families], starts)
-        joint = np.exp(joint - joint.max(axis=1, keepdims=True))
-        return joint / joint.sum(axis=1, keepdims=True)
+        return np.add.reduceat(self._found[families], starts)
+
+    def _summed_out(self, numbers: np.ndarray) -> np.ndarray:
+        """The same, summed over the levels of missing columns; those without parents have their own distribution."""
+        groups: dict[tuple[int, ...], list[int]] = {}
+        children = []
+        for place, number in enumerate(numbers):
+            model = self._scores.model(number)
+            given = model.parents.union(*(own for _, own in model.children))
+            groups.setdefault(tuple(sorted(self._missing & given)), []).append(place)
+            children.append({child for child, _ in model.children})
+        joint = np.empty((len(numbers), self._found.shape[1]))
+        for columns, places in groups.items():
+            parts = []
+            for levels in product(*(range(int(self._scores.n_levels[column])) for column in columns)):
+                own = self._with(columns, levels)._log_joint(numbers[places])
+                for column, level in zip(columns, levels, strict=True):
+                    without_parents = np.array([column not in children[place] for place in places])
+                    own = own + np.where(without_parents, self._scores.log_share(column, level), 0.0)[:, None]
+                parts.append(own)
+            joint[places] = np.logaddexp.reduce(parts)
+        return joint
+
+    def _with(self, columns: tuple[int, ...], levels: tuple[int, ...]) -> "RowProba":
+        """The row with given levels of some missing columns."""
+        key = tuple(zip(columns, levels, strict=True))
+        if key not in self._completed:
+            codes = self._row_codes.copy()
+            codes[list(columns)] = levels
+            self._completed[key] = RowProba(self._scores, codes)
+        return self._completed[key]

@@ -28,12 +28,13 @@ from fewer.catalogue import method
 from fewer.graph._frame import GraphMixin
 from fewer.graph.classifiers._blankets import (
     CLASS,
+    MISSING,
     BlanketScores,
     MarkovBlanketStructure,
     RowProba,
     all_blankets,
 )
-from fewer.graph.classifiers._coding import check_mask, column_coding
+from fewer.graph.classifiers._coding import check_mask, column_coding, complete_rows
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
@@ -127,7 +128,7 @@ class RowExplanation(Result):
         Total weight of the blankets that hold each column.
     effects : ndarray of shape (n_features,)
         By how much the row's value of each column raises the probability of the predicted class, compared with the
-        average over the column's values in the training table.
+        average over the column's values in the training table; 0 where the row's value is missing.
     models : list of MarkovBlanketStructure
         The blankets, heaviest first.
     weights : ndarray of shape (n_models,)
@@ -332,7 +333,7 @@ class ISMBClassifier(GraphMixin, ClassifierMixin, BaseEstimator):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Training table without missing values.
+            Training table. Rows with missing values are left out, with a warning.
         y : array-like of shape (n_samples,)
             Class of each row.
 
@@ -341,7 +342,9 @@ class ISMBClassifier(GraphMixin, ClassifierMixin, BaseEstimator):
         self : object
             The fitted estimator.
         """
-        X, y = validated(self, X, y, dtype=(np.float64, np.float32))
+        X, y = validated(self, X, y, dtype=(np.float64, np.float32), ensure_all_finite="allow-nan")
+        encoded_classes(y, "ISMBClassifier")
+        X, y = complete_rows(X, y, "ISMBClassifier")
         self.classes_, classes = encoded_classes(y, "ISMBClassifier")
         check_mask(self.discrete, X.shape[1])
         self.coding_ = column_coding(X, classes, discrete=self.discrete, method=self.discretisation, n_bins=self.n_bins)
@@ -401,6 +404,11 @@ class ISMBClassifier(GraphMixin, ClassifierMixin, BaseEstimator):
             found.append(each)
         return scores, start, found
 
+    def _row_codes(self, X: Any) -> np.ndarray:
+        """Levels of the columns that vary, of new rows."""
+        X = validated(self, X, dtype=(np.float64, np.float32), ensure_all_finite="allow-nan", reset=False)
+        return np.where(np.isnan(X), MISSING, self.coding_.codes(X))[:, self._used]
+
     def _weights(self, scores: np.ndarray) -> np.ndarray:
         if not self.average:
             return np.eye(len(scores))[scores.argmax()]
@@ -417,7 +425,8 @@ class ISMBClassifier(GraphMixin, ClassifierMixin, BaseEstimator):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Table with the columns of the training table. A code that was not seen in training is a level of its own.
+            Table with the columns of the training table. A code that was not seen in training is a level of its own;
+            missing values are summed out of every blanket.
 
         Returns
         -------
@@ -425,8 +434,7 @@ class ISMBClassifier(GraphMixin, ClassifierMixin, BaseEstimator):
             One column for each class.
         """
         check_is_fitted(self)
-        X = validated(self, X, dtype=(np.float64, np.float32), reset=False)
-        rows, which = np.unique(self.coding_.codes(X)[:, self._used], axis=0, return_inverse=True)
+        rows, which = np.unique(self._row_codes(X), axis=0, return_inverse=True)
         if self.n_jobs in (None, 1) or len(rows) < 2:
             return self._proba(rows)[which.ravel()]
         parts = np.array_split(rows, min(len(rows), 4 * abs(self.n_jobs)))
@@ -463,8 +471,7 @@ class ISMBClassifier(GraphMixin, ClassifierMixin, BaseEstimator):
         """
         check_is_fitted(self)
         table = row if np.ndim(row) == 2 else [row]
-        X = validated(self, table, dtype=(np.float64, np.float32), reset=False)
-        codes = self.coding_.codes(X[:1])[:, self._used]
+        codes = self._row_codes(table)[:1]
         scores, start, (found,) = self._found_for(codes)
         weights = self._weights(scores.scores_of(found.numbers))
         order = np.argsort(-weights, kind="stable")
@@ -486,6 +493,8 @@ class ISMBClassifier(GraphMixin, ClassifierMixin, BaseEstimator):
         best = int(proba.argmax())
         effects = np.zeros(self.n_features_in_)
         for place, column in enumerate(self._used):
+            if codes[place] == MISSING:
+                continue
             shares = np.bincount(self._codes[place]) / self._codes.shape[1]
             for level, share in enumerate(shares):
                 other = codes.copy()
@@ -512,6 +521,11 @@ class ISMBClassifier(GraphMixin, ClassifierMixin, BaseEstimator):
 
     def _node_names(self) -> list[str]:
         return [*super()._node_names(), "class"]
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        return tags
 
     def _edge_probabilities(self) -> np.ndarray:
         return self._arcs

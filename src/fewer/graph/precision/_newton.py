@@ -459,7 +459,7 @@ def _model_minimum(precision, W, starts, columns, mirror, entries, slopes, penal
         largest = max(largest, moved)
         if moved <= 1e-2 * largest:
             break
-        if n_pass % 5 == 4:  # rows depend on one another too much to be minimised one after the other
+        if n_pass >= 4 and n_pass % 2 == 0:  # rows depend on one another too much to be minimised one after the other
             step = _joint_minimum(precision, W, starts, columns, mirror, entries, slopes, penalties, step)
     return step
 
@@ -500,5 +500,31 @@ def _joint_minimum(precision, W, starts, columns, mirror, entries, slopes, penal
         direction = scaled + product / before * direction
     found = (found + found[mirror]) / 2  # rounding must not make the precision matrix asymmetric
     # Entries that would change their sign become zero.
-    found = np.where(inside & ((entries + found) * at <= 0), -entries, found)
-    return found if model(found) < model(step) else step
+    whole_way = np.where(inside & ((entries + found) * at <= 0), -entries, found)
+    way = found - step
+    slope, bend = float((slopes + curved_all(step)) @ way), float(way @ curved_all(way))
+    part = _lowest_along(at, way, slope, bend, penalties)
+    part_way = step + part * way
+    # The entry whose change of sign ends the way becomes zero, up to rounding.
+    part_way = np.where(inside & (np.abs(entries + part_way) <= 1e-12 * np.abs(at)), -entries, part_way)
+    return min((step, whole_way, part_way), key=model)
+
+
+def _lowest_along(at: np.ndarray, way: np.ndarray, slope: float, bend: float, penalties: np.ndarray) -> float:
+    """Where ``slope t + bend t^2 / 2 + sum penalties |at + t way|`` is lowest for 0 <= t <= 1.
+
+    Where columns are nearly collinear, entries change their sign on the way; the slope rises at each of these places.
+    """
+    with np.errstate(divide="ignore", invalid="ignore"):
+        places = np.where(way != 0, -at / way, np.inf)
+    crossed = np.flatnonzero((places > 0) & (places < 1))
+    crossed = crossed[np.argsort(places[crossed], kind="stable")]
+    slope += float(penalties @ (np.sign(at) * way))
+    rises = np.concatenate([[0.0], np.cumsum(2 * penalties[crossed] * np.abs(way[crossed]))])
+    # On the stretch that begins at a change of sign the derivative is slope + rise + bend t.
+    ends = np.append(places[crossed], 1.0)
+    beyond = slope + rises + bend * ends >= 0
+    stretch = int(beyond.argmax()) if beyond.any() else len(crossed)
+    start = 0.0 if stretch == 0 else float(ends[stretch - 1])
+    lowest = -(slope + rises[stretch]) / bend if bend > 0 else 1.0
+    return float(min(max(lowest, start), ends[stretch]))

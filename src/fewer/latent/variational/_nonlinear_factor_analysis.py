@@ -338,6 +338,17 @@ class NonlinearFactorAnalysis(LatentModel):
         noise = random.standard_normal((n_samples, len(self._scale))) * np.sqrt(self.noise_variance_)
         return self.inverse_transform(random.standard_normal((n_samples, self.n_components_))) + noise
 
+    def log_evidence(self):
+        """Approximate log evidence: the lower bound.
+
+        Returns
+        -------
+        log_evidence : float
+            More is better; a difference of two models is a log Bayes factor.
+        """
+        check_is_fitted(self)
+        return float(self.lower_bound_)
+
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import linalg
-from scipy.special import logsumexp
+from scipy.special import gammaln, logsumexp
 from sklearn.callback import with_callbacks
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
@@ -404,6 +404,17 @@ class VBGaussianMixture(LatentModel):
         noise = np.einsum("nij,nj->ni", roots[labels], random.standard_normal((n_samples, p)))
         noise /= np.sqrt(random.chisquare(degrees[labels]) / degrees[labels])[:, None]
         return self.means_[labels] + noise, labels
+
+    def log_evidence(self):
+        """Approximate log evidence: the lower bound, and log K! for the orders of the components.
+
+        Returns
+        -------
+        log_evidence : float
+            More is better; a difference of two models is a log Bayes factor.
+        """
+        check_is_fitted(self)
+        return float(self.lower_bound_ + gammaln(self.n_components_ + 1))
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
