@@ -20,6 +20,7 @@ from fewer.study._candidates import size_path
 from fewer.study._coded import words_of
 from fewer.study._plan import Plan
 from fewer.study._recipes import BALANCED_SCORES, POSITIVE_SCORES, Recipe, can_be_scored
+from fewer.study._scoring import scoring_of
 from fewer.study._study_data import StudyData
 from fewer.study._work import (
     Bench,
@@ -69,7 +70,9 @@ def _fold_table(dataset: "Dataset", y: np.ndarray, fold: Fold, plan: Plan, learn
     score_func = "anova" if plan.classify else "pearson"
     selector = Recipe("SelectTop", {"score_func": score_func}).reducer(seed=plan.seed).fit(X_train, y[fold.train])
     path, sizes = subset_path(selector, X_train.shape[1]), size_path(X_train.shape[1], _MOST_COLUMNS)
-    scoring = _of_positive(plan.scoring, float(np.mean(y))) if plan.scoring in POSITIVE_SCORES else plan.scoring
+    scoring = (
+        _of_positive(plan.scoring, float(np.mean(y))) if plan.scoring in POSITIVE_SCORES else scoring_of(plan.scoring)
+    )
     found = []
     for learner in learners:
         halves = X_train, y[fold.train], X_test, y[fold.test]

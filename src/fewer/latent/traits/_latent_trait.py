@@ -49,7 +49,7 @@ _LARGEST_ERROR = 1e-4
     says="latent traits",
     examples=lambda: [
         LatentTrait(max_iter=5, tol=1e-3, n_quadrature=9),
-        LatentTrait(2, ordinal=[0, 1], rotation="varimax", max_iter=3, tol=1e-3, n_quadrature=5),
+        LatentTrait(2, ordinal=[0], rotation="varimax", max_iter=3, tol=1e-3, n_quadrature=5),
     ],
 )
 class LatentTrait(LatentModel):
