@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from fewer.latent.counts._component_features import ComponentClassifier, ComponentFeatures
     from fewer.latent.counts._discrete_components import DiscreteComponentAnalysis
     from fewer.latent.experts._iqgme_classifier import IQGMEClassifier
+    from fewer.latent.experts._iqgme_multi_task import IQGMEMultiTask
     from fewer.latent.factors._cooperative_vq import CooperativeVQ
     from fewer.latent.factors._factor_analysis import FactorAnalysis
     from fewer.latent.factors._mixture_of_factor_analyzers import MixtureOfFactorAnalyzers
@@ -85,6 +86,7 @@ __all__ = [
     "HiddenIsing",
     "HiddenMarkov",
     "IQGMEClassifier",
+    "IQGMEMultiTask",
     "L1LinfSparsity",
     "LatentClass",
     "LatentProfile",
