@@ -7,14 +7,20 @@ one line of benchmarks/results/parsimony.jsonl, from which any rule can be repla
 ``--replay`` shows what racing leaves out, and compares rules: the shares of the gain and of the remaining error that
 may be given up, on the tables with an even place in the list and on the others. The gap is the score on the rows kept
 apart minus that of the best plain pipeline (chosen by its inner cross-validation, from the file of
-benchmarks/presets.py); a gap of more than two points and two paired standard errors below zero is a clear loss.
+benchmarks/presets.py); a gap of more than two points and two paired standard errors below zero is a clear loss. Where
+that file has no such runs, the best learner of the preset with all columns takes their place, and a loss of more than
+two points is counted.
+
+``--more`` also scores sizes that grow by 19% instead of 41%, and backward elimination by forests, and the replay then
+compares sets of candidates, too.
 """
 
 import json
 import warnings
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 import typer
@@ -31,10 +37,28 @@ SMALL = (
     "wine,breast_cancer,diabetes,sonar,ionosphere,heart,vehicle,segment,satimage,spambase,movement_libras,bands,german,crx,"
     "vote,labor,unbalanced,yeast4,winequality-red-4,hitters,college,carseats,cpu,khan,nci60,colon,allaml,yale,warpAR10P"
 )
+# Sets of candidates: what is scored besides those of the preset.
+ELIMINATION = "forest elimination"
+SETS = ("preset", "finer sizes", ELIMINATION)
 RULES = [(0.0, None), (0.05, None), *((0.05, share) for share in (0.7, 0.5, 0.4, 0.3, 0.2, 0.1)), (0.03, None)]
 
 
-def measured(table: str, split: int, preset: Any) -> dict[str, Any]:
+def with_more(plan: Any) -> Any:
+    """The plan with sizes between those that it has, and with backward elimination by forests."""
+    from fewer.study._recipes import Recipe
+
+    def finer(sizes: tuple[int, ...]) -> tuple[int, ...]:
+        between = [round((small * large) ** 0.5) for small, large in pairwise(sizes)]
+        return tuple(sorted({*sizes, *between}))
+
+    candidates = [replace(each, sizes=finer(each.sizes)) for each in plan.candidates]
+    forest = [each for each in candidates if each.labels[0] == "forest importance"]
+    backward = Recipe("ForestImportanceSelector", {"step": 0.2})
+    more = [replace(each, labels=(ELIMINATION, each.labels[1]), reducer=backward) for each in forest]
+    return replace(plan, candidates=(*candidates, *more))
+
+
+def measured(table: str, split: int, preset: Any, *, more: bool = False) -> dict[str, Any]:
     """The scores of all candidates at all sizes, on the folds and on the rows kept apart."""
     from fewer.evaluate import Fold
     from fewer.study import make_plan, study_data
@@ -47,6 +71,8 @@ def measured(table: str, split: int, preset: Any) -> dict[str, Any]:
     # The rows of the third come last, so that the folds are those of a study of the two thirds.
     train, test = study_data(task.train), np.arange(n_train, n_train + n_test)
     plan = make_plan(train, preset=preset, n_permutations=0, racing=0.0, scoring=task.scoring)
+    tried = [sorted(each.sizes) for each in plan.candidates]
+    plan = with_more(plan) if more else plan
     rows = np.concatenate([_rows(task.train), _rows(task.test)])
     data = study_data(dataset.take(rows))
     if (data.dataset.n_rows, train.dataset.n_rows) != (len(rows), n_train):
@@ -80,6 +106,8 @@ def measured(table: str, split: int, preset: Any) -> dict[str, Any]:
         "rows": n_train,
         "columns": dataset.n_columns,
         "scoring": plan.scoring,
+        "reducers": [each.labels[0] for each in plan.candidates],
+        "tried": tried,
         "candidates": cells.candidates[kept].tolist(),
         "sizes": cells.sizes[kept].tolist(),
         "scores": np.round(cells.scores[..., kept], 6).tolist(),
@@ -133,43 +161,109 @@ def plain_of(path: Path) -> dict[tuple[str, int], tuple[float, float]]:
     return found
 
 
+def restricted(line: dict[str, Any], which: str) -> dict[str, Any]:
+    """The line with one of the sets of candidates only."""
+    whole = max(line["sizes"])
+
+    def is_in(number: int, size: int) -> bool:
+        if line["reducers"][number] == ELIMINATION:
+            return which == ELIMINATION
+        return which != "preset" or size == whole or size in line["tried"][number]
+
+    kept = [place for place, cell in enumerate(zip(line["candidates"], line["sizes"], strict=True)) if is_in(*cell)]
+    found = line | {name: [line[name][place] for place in kept] for name in ("candidates", "sizes", "apart")}
+    return found | {"scores": np.array(line["scores"])[..., kept].tolist()}
+
+
+def reference_of(line: dict[str, Any], plain: dict[tuple[str, int], tuple[float, float]]) -> tuple[float, float]:
+    """Score to compare with and standard error of the difference: of the best plain pipeline, if it was run."""
+    key = line["table"], line["split"]
+    if key in plain:
+        return plain[key]
+    sizes, means = np.array(line["sizes"]), np.mean(line["scores"], axis=(0, 1))
+    best = int(np.argmax(np.where(sizes == sizes.max(), means, -np.inf)))
+    return line["apart"][best], 0.0
+
+
 def replay(results: Path, presets: Path) -> None:
-    """Print gap, clear losses and columns of every rule, for both halves of the tables."""
+    """Print gap, clear losses and columns of every rule, for both halves of the tables and each set of candidates."""
     lines, plain = lines_of(results), plain_of(presets)
-    lines = [line for line in lines if (line["table"], line["split"]) in plain]
-    left_out, same = np.array([raced(line) for line in lines]).T
+    left_out, same = np.array([raced(restricted(line, "preset")) for line in lines]).T
     print(
         f"racing leaves out {left_out.mean():.0%} of the scores ({left_out.min():.0%} to {left_out.max():.0%}); the "
         f"choice is the same on {int(same.sum())} of {len(lines)} tables"
     )
-    halves = {"even": lines[::2], "odd": lines[1::2], "all": lines}
-    for name, half in halves.items():
-        print(f"{name}: {len(half)} tables")
-        for parsimony, share in RULES:
-            gaps, clear = [], 0
-            shares: dict[bool, list[float]] = {True: [], False: []}
-            for line in half:
-                score, error = plain[line["table"], line["split"]]
-                cell = chosen(line, parsimony, share)
-                gap = line["apart"][cell] - score
-                gaps.append(100 * gap)
-                clear += gap < -max(0.02, 2 * error)
-                shares[line["columns"] > 100].append(line["sizes"][cell] / max(line["sizes"]))
-            wide, narrow = (float(np.median(shares[many])) if shares[many] else np.nan for many in (True, False))
-            print(
-                f"  gain {parsimony:.2f}, error {share or '-':>4}: gap {np.mean(gaps):+.2f} +- "
-                f"{np.std(gaps, ddof=1) / np.sqrt(len(gaps)):.2f}, clear losses {clear}, columns wide {wide:.3f}, "
-                f"narrow {narrow:.2f}"
-            )
+    sets = SETS if any(ELIMINATION in line["reducers"] for line in lines) else SETS[:1]
+    for name, half in {"even": lines[::2], "odd": lines[1::2], "all": lines}.items():
+        for which in sets:
+            print(f"{name}, {which}: {len(half)} tables")
+            for rule in RULES:
+                print(_in_words(rule, figures_of(rule, [restricted(line, which) for line in half], plain)))
+
+
+class Figures(NamedTuple):
+    """What a rule gives on some tables: gaps in points, losses, median shares of the columns."""
+
+    gap: float
+    error: float
+    losses: int
+    wide: float
+    narrow: float
+
+
+def figures_of(rule: tuple[float, float | None], lines: list[dict[str, Any]], plain: dict[Any, Any]) -> Figures:
+    """Replay the rule on these lines."""
+    gaps, clear = [], 0
+    shares: dict[bool, list[float]] = {True: [], False: []}
+    for line in lines:
+        score, error = reference_of(line, plain)
+        cell = chosen(line, *rule)
+        gap = line["apart"][cell] - score
+        gaps.append(100 * gap)
+        clear += gap < -max(0.02, 2 * error)
+        shares[line["columns"] > 100].append(line["sizes"][cell] / max(line["sizes"]))
+    wide, narrow = (float(np.median(shares[many])) if shares[many] else np.nan for many in (True, False))
+    return Figures(float(np.mean(gaps)), float(np.std(gaps, ddof=1) / np.sqrt(len(gaps))), clear, wide, narrow)
+
+
+def _in_words(rule: tuple[float, float | None], found: Figures) -> str:
+    return (
+        f"  gain {rule[0]:.2f}, error {rule[1] or '-':>4}: gap {found.gap:+.2f} +- {found.error:.2f}, clear losses "
+        f"{found.losses}, columns wide {found.wide:.3f}, narrow {found.narrow:.2f}"
+    )
+
+
+def frontier(lines: list[dict[str, Any]], plain: dict[Any, Any]) -> str:
+    """The part of docs/presets.md on score against columns: tables of up to 100 columns, one line for each rule."""
+    narrow = [line for line in lines if line["columns"] <= 100]
+    splits = sorted({line["split"] for line in narrow})
+    names = {"preset": "those of quick", "finer sizes": "twice as many sizes", ELIMINATION: "forest elimination, too"}
+    found = [
+        "| candidates | of the gain | of the error | "
+        + " | ".join(f"split {split}: points | loses > 2 | columns" for split in splits)
+        + " |",
+        "|---|---|---|" + "---|---|---|" * len(splits),
+    ]
+    for which, name in names.items():
+        for gain, error in ((0.0, None), (0.03, 0.5), (0.05, 0.5), (0.05, None), (0.1, 0.5)):
+            cells = [name, f"{gain:.0%}", f"{error:.0%}" if error else "any"]
+            for split in splits:
+                own = [restricted(line, which) for line in narrow if line["split"] == split]
+                one = figures_of((gain, error), own, plain)
+                cells += [f"{one.gap:+.1f} ± {one.error:.1f}", f"{one.losses} of {len(own)}", f"{one.narrow:.0%}"]
+            found.append(f"| {' | '.join(cells)} |")
+    return "\n".join(found) + "\n"
 
 
 def main(
     tables: Annotated[str, typer.Option(help="Names, with commas between.")] = SMALL,
     split: Annotated[int, typer.Option(help="The third kept apart.")] = 0,
     preset: Annotated[str, typer.Option(help="The preset whose candidates are scored.")] = "quick",
+    more: Annotated[bool, typer.Option("--more", help="Score finer sizes and backward elimination, too.")] = False,
     only_replay: Annotated[bool, typer.Option("--replay", help="Compare rules on what is there.")] = False,
     results: Annotated[Path, typer.Option(help="File of the scores.")] = RESULTS,
     presets: Annotated[Path, typer.Option(help="File of the plain pipelines.")] = PRESETS,
+    page: Annotated[Path | None, typer.Option(help="File for the table of the docs.")] = None,
 ) -> None:
     """Measure the tables that are not there yet, then compare rules."""
     done = {(line["table"], line["split"], line["preset"]) for line in lines_of(results)}
@@ -180,7 +274,7 @@ def main(
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                line = measured(table, split, preset)
+                line = measured(table, split, preset, more=more)
         except UnavailableError as error:
             print(f"{table}: {error}")
             continue
@@ -188,6 +282,8 @@ def main(
             file.write(json.dumps(line, separators=(",", ":")) + "\n")
         print(table, flush=True)
     replay(results, presets)
+    if page is not None:
+        page.write_text(frontier(lines_of(results), plain_of(presets)), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -12,8 +12,9 @@ from dataclasses import dataclass
 from typing import Any, Literal, TypeVar
 
 Returned = TypeVar("Returned")
-# What the table is; how a file is read; what the study does with it.
-Group = Literal["table", "reading", "plan"]
+# What the table is; how a file is read; what the study does with it; how its report looks.
+Group = Literal["table", "reading", "plan", "report"]
+THEMES = ("screen", "print")
 
 
 @dataclass(frozen=True)
@@ -30,8 +31,8 @@ class Option:
         Its default in Python.
     help : str
         What it does, in a sentence or two.
-    group : {"table", "reading", "plan"}
-        Whether it is about the table, about how a file is read, or about the plan.
+    group : {"table", "reading", "plan", "report"}
+        Whether it is about the table, about how a file is read, about the plan, or about the report.
     flag : str
         The option on the command line, where it is not ``--name``.
     metavar : str or None
@@ -171,7 +172,8 @@ OPTIONS: tuple[Option, ...] = (
         "scoring",
         "str or iterable of str",
         None,
-        "Scorers of scikit-learn, such as balanced_accuracy,roc_auc: the first decides, all are reported.",
+        "Scorers of scikit-learn, such as balanced_accuracy,roc_auc,neg_log_loss, or proper scores (neg_boosting_loss, "
+        "neg_minimal_loss, neg_asymmetric_1_loss, neg_asymmetric_2_loss): the first decides, all are reported.",
         "plan",
         by_default="accuracy or balanced_accuracy; r2 for numbers",
         **_NAMES,
@@ -252,6 +254,15 @@ OPTIONS: tuple[Option, ...] = (
     ),
     Option("questions", "iterable of str", None, "Questions of other packages to ask as well.", "plan", **_NAMES),
     Option("seed", "int", 0, "Random seed.", "plan", metavar="N", typed=int),
+    Option(
+        "theme",
+        '{"screen", "print"}',
+        "screen",
+        "Look of the report: screen (in colours, light or dark as the browser is) or print (black and white).",
+        "report",
+        metavar="NAME",
+        typed=str,
+    ),
     Option("keep", "iterable of str", (), "Columns to use although they look like identifiers.", "table", **_NAMES),
     Option(
         "drop",

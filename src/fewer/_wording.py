@@ -13,6 +13,10 @@ _METRIC_WORDS = {
     "balanced_accuracy": "balanced accuracy",
     "r2": "R2",
     "roc_auc": "ROC AUC",
+    "neg_log_loss": "negative log loss",
+    "neg_brier_score": "negative Brier score",
+    "neg_boosting_loss": "negative boosting loss",
+    "neg_minimal_loss": "negative minimal loss",
 }
 
 

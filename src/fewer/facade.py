@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fewer._estimators import each_warning_once, warn_caller, write_whole
-from fewer._options import named, options_of, with_options
+from fewer._options import THEMES, named, options_of, with_options
+from fewer._wording import parameter
 from fewer.datasets import open_table, place_of
 from fewer.study import (
     Findings,
@@ -121,13 +122,15 @@ class Study:
         with Journal.read(self.folder.journal) as journal:
             return held_out_predictions(journal)
 
-    def report(self, path: "str | Path | None" = None) -> Path:
+    def report(self, path: "str | Path | None" = None, *, theme: str = "screen") -> Path:
         """Write the report, one HTML file that works offline.
 
         Parameters
         ----------
         path : str or Path, default=None
             Where to; into the folder of the study by default.
+        theme : {"screen", "print"}, default="screen"
+            In colours, or in black and white for print.
 
         Returns
         -------
@@ -136,8 +139,9 @@ class Study:
         """
         from fewer.report import study_page
 
+        check_theme(theme)
         path = self.folder.report if path is None else Path(path)
-        write_whole(path, study_page(self.findings, self.seconds, self.code))
+        write_whole(path, study_page(self.findings, self.seconds, self.code, theme))
         return path
 
     def __repr__(self) -> str:
@@ -147,7 +151,13 @@ class Study:
         return self.findings._repr_html_()
 
 
-@with_options("table", "reading", "plan")
+def check_theme(theme: str) -> None:
+    """Raise for a look of the report that there is not, before hours of work."""
+    if theme not in THEMES:
+        raise StudyError(f"{parameter('theme')} must be one of {', '.join(THEMES)}, not {theme!r}.")
+
+
+@with_options("table", "reading", "plan", "report")
 def run_study(
     table: Any,
     target: str | None = None,
@@ -192,6 +202,7 @@ def run_study(
     >>> study.findings.learnable.verdict
     'yes'
     """
+    check_theme(options["theme"])
     reading = reading_of(table, target, options)
     data = data_of(reading, table)
     if plan is None:
@@ -202,7 +213,7 @@ def run_study(
         )
     temporary = TemporaryFolder() if out is None else None
     folder = StudyFolder(temporary.path if temporary else Path(out))  # type: ignore[arg-type]  # one of them is given
-    study = carry_out(plan, data, folder, engine=engine, n_jobs=n_jobs, progress=progress)
+    study = carry_out(plan, data, folder, engine=engine, n_jobs=n_jobs, progress=progress, theme=options["theme"])
     study._temporary = temporary
     return study
 
@@ -249,6 +260,7 @@ def carry_out(
     engine: "Engine | None" = None,
     n_jobs: int | None = None,
     progress: Any = False,
+    theme: str = "screen",
 ) -> Study:
     """Run a plan in a folder, or continue it, and write the results."""
     from fewer.engine import Engine
@@ -262,11 +274,11 @@ def carry_out(
                     run_plan(plan, data, journal, engine=here, progress=progress)
             study = Study(folder.path, _journal=journal)
             predictions = held_out_predictions(journal)
-        _write(study, data, predictions)
+        _write(study, data, predictions, theme)
     return study
 
 
-def _write(study: Study, data: StudyData, predictions: "pl.DataFrame") -> None:
+def _write(study: Study, data: StudyData, predictions: "pl.DataFrame", theme: str) -> None:
     folder, findings = study.folder, study.findings
     try:
         study.plan.save(folder.plan)
@@ -277,7 +289,7 @@ def _write(study: Study, data: StudyData, predictions: "pl.DataFrame") -> None:
             study._model.save(folder.model)
         except UnsavableModelError as error:
             warn_caller(f"{error} Findings and report are complete; `best_pipeline_` has the model.", UserWarning)
-        study.report()
+        study.report(theme=theme)
         # Last, because its presence means that the study is finished.
         findings.save(folder.findings)
     except OSError as error:

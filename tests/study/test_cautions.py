@@ -5,8 +5,8 @@ from types import SimpleNamespace
 import numpy as np
 import polars as pl
 import pytest
-import scipy.sparse as sp
 
+from fewer._wording import rounded_percent
 from fewer.datasets import make_drift, make_leak, make_rows_per_patient
 from fewer.io import Dataset
 from fewer.overview import describe
@@ -19,13 +19,13 @@ from fewer.study.questions.careful import (
     _classes_left_out,
     _giveaways,
     _groups_ignored,
+    _hubs,
     _left_out,
     _missing_values,
     _repeated_columns,
     _repeated_rows,
     _rows,
     _time_ignored,
-    hubness,
     missing_with_target,
 )
 
@@ -53,15 +53,20 @@ def test_a_column_without_any_entry_tells_nothing():
     assert missing_with_target(Dataset.from_frame(X, target=np.arange(40) % 2)) == []
 
 
-def test_hubs_come_with_many_columns_and_are_not_looked_for_in_small_or_sparse_tables():
+def test_hubs_come_with_many_columns_and_are_named_with_their_consequence():
     rng = np.random.default_rng(0)
-    y = np.array(["a", "b"])[np.arange(2100) % 2]
-    few, many = (hubness(Dataset.from_frame(rng.normal(size=(300, p)), target=y[:300]), 0) for p in (2, 200))
-    assert few < 0.7 < 1.4 < many
-    assert hubness(Dataset.from_frame(rng.normal(size=(49, 20)), target=y[:49]), 0) is None
-    assert hubness(Dataset.from_frame(sp.eye_array(300, format="csr"), target=y[:300]), 0) is None
-    large = Dataset.from_frame(rng.normal(size=(2100, 2)), target=y)
-    assert hubness(large, 0) == hubness(large, 0) != hubness(large, 1)  # of some rows, drawn by the seed
+    y = np.array(["a", "b"])[np.arange(300) % 2]
+    few, many = (describe(Dataset.from_frame(rng.normal(size=(300, p)), target=y)) for p in (2, 200))
+    assert _hubs(few) == []
+    (found,) = _hubs(many)
+    assert found.evidence["never_listed"] == many.hubness.never_listed > 0.1
+    sentence = in_words(found).sentence
+    assert sentence.startswith("Nearest neighbours are")
+    assert (
+        f"{rounded_percent(many.hubness.never_listed)} of the rows are never among the 10 nearest of another"
+        in sentence
+    )
+    assert "imputation by neighbours suffer" in sentence
 
 
 def test_classes_that_were_left_out_are_named_with_their_rows():

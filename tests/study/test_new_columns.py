@@ -226,3 +226,14 @@ def test_models_of_counts_take_sparse_counts_as_they_are(name, tmp_path, monkeyp
     assert 'id="components"' in page
     loaded = StudyModel.load(study.folder.model)
     np.testing.assert_array_equal(loaded.pipeline.predict(table.X), study.best_pipeline_.predict(table.X))
+
+
+def test_factor_scores_are_new_columns_of_a_study(tmp_path):
+    effort = {"learners": ["knn"], "sizes": [1], "n_folds": 3, "n_repeats": 1, "n_permutations": 0, "n_jobs": 1}
+    study = run_study(table(), target="state", methods=["FactorAnalysis"], **effort, out=tmp_path / "s")
+    (found,) = (each for each in study.findings.rivals if each.name.startswith("FactorAnalysis"))
+    # One factor is the hidden quantity with an error of about 0.3, so that the sign is right for nine rows of ten.
+    assert found.score > 0.75
+    loaded = StudyModel.load(study.folder.model)
+    rows = table().drop("state")
+    np.testing.assert_array_equal(loaded.pipeline.predict(rows), study.best_pipeline_.predict(rows))

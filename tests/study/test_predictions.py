@@ -5,11 +5,15 @@ from types import SimpleNamespace
 import numpy as np
 import polars as pl
 import pytest
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import get_scorer
 
 from fewer.facade import Study, run_study
 from fewer.io import Dataset
-from fewer.study import Plan, StudyError, make_plan, study_data
+from fewer.learn import proper_loss
+from fewer.study import Journal, Plan, StudyError, make_plan, promise_of, score_model, study_data
 from fewer.study._predictions import PROCEDURES
+from fewer.study._scoring import scorer_named
 from fewer.study._sentences import WORDS
 from fewer.study.questions.predictions import answered, precision_of_fold, roc_of_fold
 
@@ -174,7 +178,7 @@ def test_a_learner_that_was_asked_for_and_gives_no_probabilities_has_no_such_met
     accuracy, loss = findings.predictions.evidence["metrics"]
     assert accuracy["winner"]["mean"] == pytest.approx(findings.compared.number)
     assert loss["winner"]["mean"] is None
-    assert "neg_log_loss is not defined on some fold" in findings.predictions.sentence
+    assert "Negative log loss is not defined on some fold" in findings.predictions.sentence
 
 
 def test_the_report_says_why_classes_of_very_different_sizes_are_scored_by_balanced_accuracy(imbalanced):
@@ -204,3 +208,52 @@ def _piece(hits, probabilities):
         "truth": ["b" if hit else "a" for hit in hits],
         "procedures": [dict(said, scores={"accuracy": 0.7}) for _ in PROCEDURES],
     }
+
+
+def test_proper_scores_decide_and_are_reported(make_table):
+    table = make_table(n_rows=90, shift=1.0)
+    scoring = "neg_boosting_loss,neg_minimal_loss,neg_log_loss,neg_brier_score,accuracy"
+    effort = EFFORT | {"methods": ["anova"], "learners": ["naive_bayes", "logistic"], "scoring": scoring}
+    study = run_study(table, **(effort | {"n_permutations": 19}))
+    metrics = {each["metric"]: each for each in study.findings.predictions.evidence["metrics"]}
+    assert list(metrics) == scoring.split(",")
+    frame = study.predictions.filter(pl.col("procedure") == "winner")
+    for name, loss in (("neg_boosting_loss", "boosting"), ("neg_minimal_loss", "minimal"), ("neg_log_loss", "log")):
+        by_fold = [
+            -proper_loss(loss).loss(
+                (part["truth"] == "well").to_numpy().astype(int), part["probability well"].to_numpy()
+            )
+            for _, part in frame.group_by(["repeat", "fold"], maintain_order=True)
+        ]
+        # Predictions in the file have six digits.
+        assert metrics[name]["winner"]["mean"] == pytest.approx(np.mean(by_fold), rel=1e-4)
+        assert metrics[name]["winner"]["interval"][1] <= 0
+        assert metrics[name]["winner"]["mean"] > metrics[name]["baseline"]["mean"]
+    assert study.findings.learnable.verdict == "yes"
+    assert "Negative boosting loss" in study.findings.predictions.sentence
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_the_brier_score_is_that_of_scikit_learn_whatever_the_classes_are_called(n_classes):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(60, 3)), np.arange(60) % n_classes
+    X[:, 0] += y
+    named = np.array(["ill", "well", "unknown"])[y]
+    expected = get_scorer("neg_brier_score")(LogisticRegression().fit(X, y), X, y)
+    model = LogisticRegression().fit(X, named)
+    assert scorer_named("neg_brier_score")(model, X, named) == pytest.approx(expected, rel=1e-4)
+
+
+def test_proper_scores_are_for_two_classes(make_table, quick_plan):
+    three = study_data(make_table(classes=("a", "b", "c")))
+    with pytest.raises(StudyError, match=r"'neg_minimal_loss' cannot be used .* for two classes, not 3"):
+        quick_plan(three, scoring="neg_minimal_loss")
+
+
+def test_a_proper_score_of_another_table_is_that_of_the_promise(make_table, tmp_path):
+    effort = EFFORT | {"methods": ["anova"], "learners": ["naive_bayes"], "scoring": "neg_boosting_loss"}
+    study = run_study(make_table(n_rows=90), out=tmp_path, **effort)
+    with Journal.read(study.folder.journal) as journal:
+        found = score_model(study.model, make_table(n_rows=90, seed=4), promise_of(journal))
+    assert found.scoring == "neg_boosting_loss"
+    assert found.score < 0

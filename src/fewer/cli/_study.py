@@ -41,7 +41,7 @@ Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Hide the progress ba
 
 
 @app.command()
-@_reading.takes("table", "plan", "reading")
+@_reading.takes("table", "plan", "report", "reading")
 def study(
     table: Annotated[
         str | None,
@@ -75,9 +75,11 @@ def study(
     The same command resumes a study that was stopped.
     """
     with told_plainly():
-        from fewer.facade import data_of, reading_of
+        from fewer.facade import check_theme, data_of, reading_of
         from fewer.study import Plan, StudyError, StudyFolder, make_plan
 
+        given = _reading.values(options)
+        check_theme(given["theme"])
         if plan is not None:
             made = Plan.load(plan, trust=trust_plan)
             with warnings_as_notes():
@@ -87,7 +89,6 @@ def study(
                 "Give a table (fewer study TABLE --target COLUMN) or a plan (fewer study --plan report.html)."
             )
         else:
-            given = _reading.values(options)
             reading = reading_of(table, target, given)
             with warnings_as_notes():
                 data = data_of(reading)
@@ -96,7 +97,8 @@ def study(
             write_out(_foreseen(made, data, jobs))
             return
         folder = StudyFolder(out if out is not None else _default_folder(made))
-        _show(_carried_out(made, data, folder, engine, scheduler, jobs, quiet=quiet or as_json), as_json=as_json)
+        done = _carried_out(made, data, folder, engine, scheduler, jobs, quiet=quiet or as_json, theme=given["theme"])
+        _show(done, as_json=as_json)
 
 
 @app.command()
@@ -124,7 +126,16 @@ def resume(
 
 
 @app.command()
-def show(folder: Folder, as_json: AsJson = False) -> None:
+@_reading.takes("report")
+def show(
+    folder: Folder,
+    report: Annotated[
+        Path | None, typer.Option("--report", metavar="FILE", help="Write the report to this file as well.")
+    ] = None,
+    as_json: AsJson = False,
+    *,
+    options: dict[Any, Any],
+) -> None:
     """Show the findings of a study, or the progress of an unfinished one."""
     with told_plainly():
         from fewer.study import StudyError, StudyFolder, study_state
@@ -132,7 +143,10 @@ def show(folder: Folder, as_json: AsJson = False) -> None:
         if StudyFolder(folder).finished:
             from fewer.facade import Study
 
-            _show(Study(folder), as_json=as_json)
+            found = Study(folder)
+            if report is not None:
+                found.report(report, theme=_reading.values(options)["theme"])
+            _show(found, as_json=as_json)
             return
         state = study_state(folder)
         so_far = f"The study of {state.source} is {_progress(state)}. Continue with: fewer resume {folder}"
@@ -212,6 +226,7 @@ def _carried_out(
     jobs: int | None,
     *,
     quiet: bool,
+    theme: str = "screen",
 ) -> "Study":
     from fewer.facade import carry_out
     from fewer.study import StudyInterruptedError
@@ -220,7 +235,7 @@ def _carried_out(
         typer.secho(f"Study in {folder.path}", err=True)
     try:
         with _engine(engine, scheduler, jobs) as where, warnings_as_notes():
-            return carry_out(plan, data, folder, engine=where, progress=False if quiet else "auto")
+            return carry_out(plan, data, folder, engine=where, progress=False if quiet else "auto", theme=theme)
     except StudyInterruptedError as stopped:
         typer.secho(str(stopped), fg="yellow", err=True)
         raise KeyboardInterrupt from None

@@ -25,12 +25,22 @@ if TYPE_CHECKING:
     from fewer.latent.counts._component_features import ComponentClassifier, ComponentFeatures
     from fewer.latent.counts._discrete_components import DiscreteComponentAnalysis
     from fewer.latent.experts._iqgme_classifier import IQGMEClassifier
+    from fewer.latent.experts._iqgme_multi_task import IQGMEMultiTask
     from fewer.latent.factors._cooperative_vq import CooperativeVQ
     from fewer.latent.factors._factor_analysis import FactorAnalysis
     from fewer.latent.factors._mixture_of_factor_analyzers import MixtureOfFactorAnalyzers
     from fewer.latent.lattices._hidden_ising import HiddenIsing
     from fewer.latent.mixtures._mixture_discriminant import MixtureDiscriminantAnalysis
     from fewer.latent.mixtures._shared_mixture import AspectModelWithCovariates, SharedMixtureDiscriminant
+    from fewer.latent.regularized._constraints import (
+        AtMostCount,
+        L1LinfSparsity,
+        LinearConstraint,
+        ProportionConstraint,
+        l1linf_score,
+    )
+    from fewer.latent.regularized._models import PosteriorRegularizedHMM, PosteriorRegularizedMixture
+    from fewer.latent.regularized._projection import kl_project
     from fewer.latent.traits._latent_trait import LatentTrait
     from fewer.latent.variational._nonlinear_factor_analysis import NonlinearFactorAnalysis
     from fewer.latent.variational._riemannian_cg import (
@@ -57,6 +67,7 @@ if TYPE_CHECKING:  # classes of results: documented, but not in __all__
     from fewer.latent.classes._three_step import ThreeStepOutcome as ThreeStepOutcome
     from fewer.latent.factors._cooperative_vq import CauseDraws as CauseDraws
     from fewer.latent.factors._loadings import LoadingsTable as LoadingsTable
+    from fewer.latent.regularized._projection import Projection as Projection
     from fewer.latent.traits._item_table import ItemTable as ItemTable
     from fewer.latent.variational._riemannian_cg import Minimum as Minimum
 
@@ -64,6 +75,7 @@ __all__ = [
     "PLSA",
     "AspectModel",
     "AspectModelWithCovariates",
+    "AtMostCount",
     "BagOfPrototypes",
     "BlockDiagonalMetric",
     "ComponentClassifier",
@@ -75,18 +87,26 @@ __all__ = [
     "HiddenIsing",
     "HiddenMarkov",
     "IQGMEClassifier",
+    "IQGMEMultiTask",
+    "L1LinfSparsity",
     "LatentClass",
     "LatentProfile",
     "LatentTrait",
+    "LinearConstraint",
     "MixtureDiscriminantAnalysis",
     "MixtureOfFactorAnalyzers",
     "NonlinearFactorAnalysis",
+    "PosteriorRegularizedHMM",
+    "PosteriorRegularizedMixture",
+    "ProportionConstraint",
     "SharedMixtureDiscriminant",
     "TridiagonalMetric",
     "VBGaussianMixture",
     "aspect_report",
     "component_coherence",
     "component_stability",
+    "kl_project",
+    "l1linf_score",
     "match_components",
     "plot_rows",
     "plot_states",

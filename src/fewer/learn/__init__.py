@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 from fewer._lazy import lazy_names
 
 if TYPE_CHECKING:
+    from fewer.learn._agreement import AgreementClassifier
     from fewer.learn._hubness_neighbours import HubnessWeightedKNeighborsClassifier
     from fewer.learn._kernel_ridge_loo import KernelRidgeClassifierLOO, KernelRidgeRegressorLOO
     from fewer.learn._naive_bayes_text import NaiveBayesText
@@ -86,6 +87,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "AdaExpFamily",
+    "AgreementClassifier",
     "AicCurve",
     "BaseLearner",
     "BasisPursuit",

@@ -11,12 +11,14 @@ import json
 import re
 from base64 import b64encode
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import cache
 from hashlib import sha256
 from importlib.resources import files
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
+from fewer._options import THEMES
 from fewer._wording import printable, signed
 from fewer.report._panel import Panel, Picture, panel_of
 from fewer.report._study_figures import curve_figure
@@ -31,11 +33,18 @@ if TYPE_CHECKING:
     from fewer.study import Findings, Plan
 
 _LEVELS = {"critical": "Critical.", "warning": "Warning.", "note": "Note."}
-_DASHES = {"dash": "6 4", "dot": "2 3"}
-_TRIANGLE = "M11 2 L17 12 L5 12 Z"
+_DASHES = {"dash": "6 4", "dot": "2 3", "longdash": "9 4", "dashdot": "6 3 2 3", "longdashdot": "9 3 2 3"}
+_SYMBOLS = {
+    "triangle-up": "M11 2 L17 12 L5 12 Z",
+    "diamond": "M11 1 L17 7 L11 13 L5 7 Z",
+    "square": "M6 2 H16 V12 H6 Z",
+    "x": "M6 4 L8 2 L11 5 L14 2 L16 4 L13 7 L16 10 L14 12 L11 9 L8 12 L6 10 L9 7 Z",
+}
 
 
-def study_page(findings: "Findings", seconds: Mapping[str, float] | None = None, code: str | None = None) -> str:
+def study_page(
+    findings: "Findings", seconds: Mapping[str, float] | None = None, code: str | None = None, theme: str = "screen"
+) -> str:
     """The report of a study as one HTML page that works offline.
 
     Parameters
@@ -46,6 +55,8 @@ def study_page(findings: "Findings", seconds: Mapping[str, float] | None = None,
         Time that each piece of work took, from the journal.
     code : str, default=None
         Python code that fits the winner again, from ``winner_code``.
+    theme : {"screen", "print"}, default="screen"
+        In colours, light or dark as the browser is; or in black and white.
 
     Returns
     -------
@@ -54,12 +65,21 @@ def study_page(findings: "Findings", seconds: Mapping[str, float] | None = None,
     """
     from markupsafe import Markup
 
+    if theme not in THEMES:
+        raise ValueError(f"theme must be one of {', '.join(THEMES)}, not {theme!r}.")
     spent = seconds_by_candidate(seconds or {})
     plotly_js, plotly_hash = _plotly_js()
     script = _text("study.js")
     panels = {name: panel_of(name, answer.question) for name, answer in findings.shown.items()}
     pictures = {name: picture for panel in panels.values() for name, picture in panel.pictures(findings).items()}
     pictures["first"] = _first_picture(findings)
+    if theme == "print":
+        from fewer.report._black_and_white import in_black_and_white, without_colours
+
+        pictures = {
+            name: replace(picture, figure=in_black_and_white(picture.figure), caption=without_colours(picture.caption))
+            for name, picture in pictures.items()
+        }
     shared: dict[str, Any] = {
         "findings": findings,
         "plan": findings.plan,
@@ -82,6 +102,7 @@ def study_page(findings: "Findings", seconds: Mapping[str, float] | None = None,
         .get_template("study.html.j2")
         .render(
             **shared,
+            theme=theme,
             nothing=findings.finds_nothing,
             mood=findings.moods[0],
             verdict=zip(findings.verdict, (panels[name].anchor for name in findings.verdict_of), strict=True),
@@ -259,8 +280,8 @@ def _mark(trace: Any) -> str:
         return f'<rect y="2" width="22" height="10" fill="{trace.fillcolor}"/>'
     if trace.mode == "markers":
         colour = trace.marker.color
-        if trace.marker.symbol == "triangle-up":
-            return f'<path d="{_TRIANGLE}" fill="{colour}"/>'
+        if trace.marker.symbol in _SYMBOLS:
+            return f'<path d="{_SYMBOLS[trace.marker.symbol]}" fill="{colour}"/>'
         inside = "none" if trace.marker.symbol == "circle-open" else colour
         return f'<circle cx="11" cy="7" r="5" fill="{inside}" stroke="{colour}" stroke-width="2"/>'
     dash = f' stroke-dasharray="{_DASHES[trace.line.dash]}"' if trace.line.dash in _DASHES else ""

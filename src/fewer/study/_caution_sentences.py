@@ -4,7 +4,7 @@ import shlex
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from fewer._wording import counted, listed, two_digits
+from fewer._wording import counted, listed, rounded_percent, two_digits
 from fewer.catalogue import imputer_named
 from fewer.study._budget import budget_in_words
 
@@ -152,9 +152,12 @@ _SENTENCES: Mapping[str, Callable[[Evidence, "Plan", str], Any]] = {
         f"In {listed(found['columns'])}, values are missing more often for some values of the target than for others. "
         "That a value is missing may itself predict the target; imputation removes this information."
     ),
-    "hubs": lambda found, *_: (
-        "With all columns, a few rows are nearest neighbours of very many others (hubness, skewness "
-        f"{found['skewness']:.1f}): nearest neighbours and clusters are less reliable. Fewer columns often help."
+    "hubs": lambda found, plan, level: (
+        f"Nearest neighbours are {'unreliable' if level == 'warning' else 'less reliable'} here with all columns: "
+        f"{rounded_percent(found['never_listed'])} of the rows are never among the {found['neighbours']} nearest of "
+        f"another, and one is so {found['most_listed']:,} times (skewness {found['skewness']:.1f}). The rows fill "
+        f"about {found['dimension']:.0f} dimensions. kNN, clusters and imputation by neighbours suffer; fewer columns "
+        "often help."
     ),
     "sampled rows": lambda found, *_: (
         f"Candidates were compared on samples of the rows: up to {found['training_rows']:,} training rows and "

@@ -24,6 +24,7 @@ from fewer.study._errors import StudyError
 from fewer.study._folder import StudyFolder
 from fewer.study._journal import Journal
 from fewer.study._model import StudyModel, as_trained, unseen_categories_named
+from fewer.study._scoring import scorer_named
 from fewer.study._study_data import refuse_too_large
 
 if TYPE_CHECKING:
@@ -188,8 +189,6 @@ def score_model(
     result : RowsScore
         Scores with intervals, and drift.
     """
-    from sklearn.metrics import get_scorer
-
     model.check_columns(dataset)
     if dataset.y is None:
         raise StudyError(f"A score needs the target {model.target!r}: give the column with {argument('target')}.")
@@ -209,7 +208,7 @@ def score_model(
     with unseen_categories_named(model, X):
         recorded = _Recorded(model.pipeline, X, model.task)
     y = recorded.like_classes(np.asarray(dataset.y))
-    scorer = get_scorer(promise.scoring)
+    scorer = scorer_named(promise.scoring)
     rows = np.arange(dataset.n_rows)
     try:
         score = float(scorer(recorded, rows, y))

@@ -20,6 +20,7 @@ from fewer.study._checked_file import CHECKSUM, matches_checksum, with_checksum,
 from fewer.study._errors import StudyError
 from fewer.study._plan_file import check_entries, plan_text
 from fewer.study._recipes import study_imputer
+from fewer.study._scoring import is_score, scorer_named
 from fewer.study.questions import own_questions, question_named
 
 if TYPE_CHECKING:
@@ -215,14 +216,12 @@ class Plan:
 
     def check_recipes(self, *, trust: bool) -> None:
         """Raise for a score, a method or a parameter that does not exist here, and for imports without trust."""
-        from sklearn.metrics import get_scorer_names
-
         paths = {each.learner.name: None for each in self.candidates if each.learner.is_imported}
         if paths and not trust:
             raise UntrustedPlanError(list(paths))
         for name in self.metrics:
-            if name not in get_scorer_names():
-                raise StudyError(f"There is no score {name!r} in scikit-learn, which the plan requires.")
+            if not is_score(name):
+                raise StudyError(f"There is no score {name!r}, which the plan requires.")
         study_imputer(self.impute)
         for name in self.questions:
             question_named(name)
@@ -409,19 +408,18 @@ def _checked_scoring(scoring: str, data: "StudyData") -> str:
 
     import numpy as np
     from sklearn.dummy import DummyClassifier, DummyRegressor
-    from sklearn.metrics import get_scorer, get_scorer_names
 
-    if scoring not in get_scorer_names():
+    if not is_score(scoring):
         raise StudyError(
-            f"There is no score {scoring!r} in scikit-learn; common ones are accuracy, balanced_accuracy, "
-            "f1_macro, roc_auc, r2, neg_mean_absolute_error."
+            f"There is no score {scoring!r} in scikit-learn or fewer; common ones are accuracy, balanced_accuracy, "
+            "f1_macro, roc_auc, neg_log_loss, neg_brier_score, r2, neg_mean_absolute_error."
         )
     X, y = np.zeros((data.dataset.n_rows, 1)), data.dataset.y
     simplest = (DummyClassifier() if data.is_classification else DummyRegressor()).fit(X, y)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            get_scorer(scoring)(simplest, X, y)
+            scorer_named(scoring)(simplest, X, y)
     except (ValueError, TypeError, AttributeError) as error:
         others = (
             "accuracy, balanced_accuracy, f1_macro or roc_auc_ovr"
@@ -431,7 +429,7 @@ def _checked_scoring(scoring: str, data: "StudyData") -> str:
         what = f"{len(data.dataset.classes)} classes" if data.dataset.classes is not None else "numeric values"
         raise StudyError(
             f"The score {scoring!r} cannot be used for the target {data.dataset.target!r}, which has {what}; use "
-            f"{others}. (scikit-learn: {str(error).rstrip('.')}.)"
+            f"{others}. (The reason: {str(error).rstrip('.')}.)"
         ) from None
     return scoring
 

@@ -18,6 +18,7 @@ from fewer._kernels._one_thread import one_thread
 from fewer.study._plan import Plan
 from fewer.study._question import Payloads, Pieces
 from fewer.study._scores import AllScores, CandidateScores
+from fewer.study._scoring import scorer_named
 from fewer.study._work import Bench, FoldWork, learner_of, seed_of
 
 PROCEDURES = ("winner", "all columns", "baseline")
@@ -162,14 +163,12 @@ def _scores(fitted: FittedCell, truth: np.ndarray, plan: Plan) -> dict[str, floa
     """Each metric on the rows held out; None where it is not defined on them."""
     import warnings
 
-    from sklearn.metrics import get_scorer
-
     found: dict[str, float | None] = {}
     for name in plan.metrics:
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                score = float(get_scorer(name)(fitted.model, fitted.X_test, truth))
+                score = float(scorer_named(name)(fitted.model, fitted.X_test, truth))
         except (ValueError, AttributeError):
             score = np.nan
         found[name] = score if np.isfinite(score) else None

@@ -19,6 +19,7 @@ from fewer.catalogue import (
     learner_named,
 )
 from fewer.study._errors import StudyError
+from fewer.study._scoring import scorer_named
 
 # How a candidate that takes no negative numbers gets them: scaled by the largest entry of a column, or as they are.
 Counts = Literal["scaled", "raw"] | None
@@ -49,9 +50,7 @@ def learner_recipe(name: str, scoring: str) -> "Recipe":
 
 def can_be_scored(learner: Any, scoring: str) -> bool:
     """Whether the learner gives what the score asks for: predictions, decision values or probabilities."""
-    from sklearn.metrics import get_scorer
-
-    asked = getattr(get_scorer(scoring), "_response_method", "predict")
+    asked = getattr(scorer_named(scoring), "_response_method", "predict")
     return any(hasattr(learner, name) for name in ((asked,) if isinstance(asked, str) else asked))
 
 

@@ -39,6 +39,7 @@ from fewer.study._preparation import (
     prepared_rows,
 )
 from fewer.study._recipes import BALANCED_SCORES, Counts
+from fewer.study._scoring import scoring_of
 from fewer.study._study_data import StudyData
 
 if TYPE_CHECKING:
@@ -309,18 +310,18 @@ def scored(
 ) -> dict[str, Any]:
     """What came of one candidate on one fold; the rows held out are seen by the score alone."""
     X_train, X_test, names = rows.X_train, rows.X_test, rows.names
-    learner = learner_of(candidate, plan, y, seed)
+    learner, scoring = learner_of(candidate, plan, y, seed), scoring_of(plan.scoring)
     if reducer is None:
-        score = model_score(fitted(learner, X_train, y[fold.train]), X_test, np.asarray(y[fold.test]), plan.scoring)
+        score = model_score(fitted(learner, X_train, y[fold.train]), X_test, np.asarray(y[fold.test]), scoring)
         return {"sizes": [int(X_train.shape[1])], "scores": [score], "names": []}
     halves = X_train, y[fold.train], X_test, y[fold.test]
     sizes = candidate.sizes if sizes is None else sizes
     found: FoldScores | ComponentScores
     if candidate.makes_columns:
-        found = score_components(reducer, learner, *halves, sizes=sizes, scoring=plan.scoring, full_set=False)
+        found = score_components(reducer, learner, *halves, sizes=sizes, scoring=scoring, full_set=False)
         order = weightiest(found.weights)
     else:
-        found = score_sizes(reducer, learner, *halves, sizes=sizes, scoring=plan.scoring, full_set=False)
+        found = score_sizes(reducer, learner, *halves, sizes=sizes, scoring=scoring, full_set=False)
         order = columns_in_order(found.path, found.sizes)
     return {
         "sizes": [int(size) for size in found.sizes],

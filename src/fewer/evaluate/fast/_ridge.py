@@ -11,7 +11,7 @@ largest. Sets with more columns than rows use the inner products of rows, ``K_s 
 column by column.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -146,31 +146,33 @@ def _normal_equations(X: np.ndarray, alpha: float, intercept: bool) -> tuple[Lef
     return LeftOutFits(None, Z, Z.T @ Z + np.diag(penalty)), condition
 
 
-def class_targets(model: Any, y: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
-    """Classes, their signs (rows, classes; of two, those of the second one), and the weights of the rows."""
-    from sklearn.utils.class_weight import compute_sample_weight
+def paths_of(predictions: Callable[..., np.ndarray]) -> tuple[Callable[..., np.ndarray], Callable[..., np.ndarray]]:
+    """Classes and values of the test rows for each size, from ``predictions(model, path, test, sizes)`` of targets.
 
-    classes, codes = np.unique(y, return_inverse=True)
-    targets = np.where(codes[:, None] == np.arange(1 if len(classes) == 2 else 0, len(classes)), 1.0, -1.0)
-    return classes, targets, compute_sample_weight(model.class_weight, y) if model.class_weight else None
+    Classes are regressed on -1 and 1, one target for each; for two classes, that of the second one.
+    """
 
+    def class_path(
+        model: Any, train: np.ndarray, y: np.ndarray, test: np.ndarray, order: np.ndarray, sizes: list[int]
+    ) -> np.ndarray:
+        from sklearn.utils.class_weight import compute_sample_weight
 
-def class_predictions(
-    model: Any, train: np.ndarray, y: np.ndarray, test: np.ndarray, order: np.ndarray, sizes: list[int]
-) -> np.ndarray:
-    """Class of each test row for each size."""
-    classes, targets, weights = class_targets(model, y)
-    decisions = _predictions(model, train, targets, test, order, sizes, weights)
-    if len(classes) == 2:
-        return classes[(decisions[:, :, 0] > 0).astype(np.intp)]
-    return classes[decisions.argmax(axis=2)]
+        classes, codes = np.unique(y, return_inverse=True)
+        targets = np.where(codes[:, None] == np.arange(1 if len(classes) == 2 else 0, len(classes)), 1.0, -1.0)
+        weights = compute_sample_weight(model.class_weight, y) if model.class_weight else None
+        path = CentredPath(train, targets, order, weights, intercept=model.fit_intercept)
+        decisions = predictions(model, path, test, sizes)
+        if len(classes) == 2:
+            return classes[(decisions[:, :, 0] > 0).astype(np.intp)]
+        return classes[decisions.argmax(axis=2)]
 
+    def value_path(
+        model: Any, train: np.ndarray, y: np.ndarray, test: np.ndarray, order: np.ndarray, sizes: list[int]
+    ) -> np.ndarray:
+        path = CentredPath(train, y[:, None].astype(float), order, None, intercept=model.fit_intercept)
+        return predictions(model, path, test, sizes)[:, :, 0]
 
-def value_predictions(
-    model: Any, train: np.ndarray, y: np.ndarray, test: np.ndarray, order: np.ndarray, sizes: list[int]
-) -> np.ndarray:
-    """Value of each test row for each size."""
-    return _predictions(model, train, y[:, None].astype(float), test, order, sizes, None)[:, :, 0]
+    return class_path, value_path
 
 
 class CentredPath:
@@ -186,6 +188,11 @@ class CentredPath:
             self._middle, self.offset = shares @ train, shares @ targets
         self.root = np.ones((len(train), 1)) if weights is None else np.sqrt(weights)[:, None]
         self.targets = (targets - self.offset) * self.root
+
+    def narrow_and_wide(self, sizes: list[int]) -> tuple[list[int], list[int]]:
+        """Sizes up to the number of rows, for which inner products of columns serve, and the others."""
+        n_rows = len(self.targets)
+        return [size for size in sizes if size <= n_rows], [size for size in sizes if size > n_rows]
 
     def leading(self, table: np.ndarray, size: int, scale: np.ndarray | float = 1.0) -> np.ndarray:
         """Leading columns of some rows, centred."""
@@ -209,24 +216,14 @@ class CentredPath:
         return products, with_targets
 
 
-def _predictions(
-    model: Any,
-    train: np.ndarray,
-    targets: np.ndarray,
-    test: np.ndarray,
-    order: np.ndarray,
-    sizes: list[int],
-    weights: np.ndarray | None,
-) -> np.ndarray:
+def _predictions(model: Any, path: CentredPath, test: np.ndarray, sizes: list[int]) -> np.ndarray:
     """Predictions (sizes, test rows, targets)."""
-    path = CentredPath(train, targets, order, weights, intercept=model.fit_intercept)
     alpha = float(model.alpha)
     found: list[np.ndarray] = []
-    narrow = [size for size in sizes if size <= len(train)]
+    narrow, wide = path.narrow_and_wide(sizes)
     if narrow:
         products, with_targets = path.products_with_targets(narrow[-1])
         found += _from_columns(products, with_targets, path.leading(test, narrow[-1]), narrow, alpha)
-    wide = [size for size in sizes if size > len(train)]
     if wide:
         found += _from_rows(path.training_rows(wide[-1]), path.targets, path.leading(test, wide[-1]), wide, alpha)
     return np.stack(found) + path.offset
@@ -256,4 +253,4 @@ def _from_rows(train, targets, test, sizes: list[int], alpha: float) -> Iterator
         yield test_products @ linalg.cho_solve(factor, targets, check_finite=False)
 
 
-ROUTES = Routes(ridge_route, class_predictions, value_predictions)
+ROUTES = Routes(ridge_route, *paths_of(_predictions))

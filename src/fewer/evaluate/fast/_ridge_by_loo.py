@@ -17,45 +17,17 @@ from typing import Any
 import numpy as np
 
 from fewer.evaluate.fast import Routes
-from fewer.evaluate.fast._ridge import CentredPath, class_targets
+from fewer.evaluate.fast._ridge import CentredPath, paths_of
 
 
-def class_predictions(
-    model: Any, train: np.ndarray, y: np.ndarray, test: np.ndarray, order: np.ndarray, sizes: list[int]
-) -> np.ndarray:
-    """Class of each test row for each size."""
-    classes, targets, weights = class_targets(model, y)
-    decisions = _predictions(model, train, targets, test, order, sizes, weights)
-    if len(classes) == 2:
-        return classes[(decisions[:, :, 0] > 0).astype(np.intp)]
-    return classes[decisions.argmax(axis=2)]
-
-
-def value_predictions(
-    model: Any, train: np.ndarray, y: np.ndarray, test: np.ndarray, order: np.ndarray, sizes: list[int]
-) -> np.ndarray:
-    """Value of each test row for each size."""
-    return _predictions(model, train, y[:, None].astype(float), test, order, sizes, None)[:, :, 0]
-
-
-def _predictions(
-    model: Any,
-    train: np.ndarray,
-    targets: np.ndarray,
-    test: np.ndarray,
-    order: np.ndarray,
-    sizes: list[int],
-    weights: np.ndarray | None,
-) -> np.ndarray:
+def _predictions(model: Any, path: CentredPath, test: np.ndarray, sizes: list[int]) -> np.ndarray:
     """Predictions (sizes, test rows, targets)."""
-    path = CentredPath(train, targets, order, weights, intercept=model.fit_intercept)
     alphas = np.atleast_1d(np.asarray(model.alphas, dtype=float))
-    root = path.root[:, 0] / np.linalg.norm(path.root) if model.fit_intercept else np.zeros(len(train))
+    root = path.root[:, 0] / np.linalg.norm(path.root) if model.fit_intercept else np.zeros(len(path.root))
     found: list[np.ndarray] = []
-    narrow = [size for size in sizes if size <= len(train)]
+    narrow, wide = path.narrow_and_wide(sizes)
     if narrow:
         found += _from_columns(path, test, narrow, alphas, root)
-    wide = [size for size in sizes if size > len(train)]
     if wide:
         found += _from_rows(path, test, wide, alphas, root)
     return np.stack(found) + path.offset
@@ -100,4 +72,4 @@ def _best(errors: np.ndarray) -> int:
     return int(np.argmin(np.mean(errors**2, axis=(1, 2))))
 
 
-ROUTES = Routes(None, class_predictions, value_predictions)
+ROUTES = Routes(None, *paths_of(_predictions))

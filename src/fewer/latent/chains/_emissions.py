@@ -381,9 +381,9 @@ class CategoricalEmission(Emission):
 
     def start(self, rows, n_components, random, spread):
         overall = np.bincount(rows.codes[rows.codes >= 0], minlength=self.edges[-1]).astype(np.float64)
-        return (self._normalised(overall[:, None] * random.exponential(size=(len(overall), n_components))),)
+        return (self.normalised(overall[:, None] * random.exponential(size=(len(overall), n_components))),)
 
-    def _normalised(self, table: np.ndarray) -> np.ndarray:
+    def normalised(self, table: np.ndarray) -> np.ndarray:
         """Shares within each column; no category is impossible."""
         totals = np.add.reduceat(table, self.edges[:-1], axis=0)
         sizes = np.diff(self.edges)
@@ -404,7 +404,7 @@ class CategoricalEmission(Emission):
         return out
 
     def maximised(self, rows, posteriors, parameters):
-        return (self._normalised(self.counts(rows, posteriors)),)
+        return (self.normalised(self.counts(rows, posteriors)),)
 
     def n_parameters(self, n_components):
         return n_components * int(self.edges[-1] - len(self.categories))

@@ -108,16 +108,15 @@ def starting_state(
     return ChainState(chain, emission.start(rows, n_components, random, spread), uniform)
 
 
-class ChainModel(LatentModel):
-    """Base of the chains: what a fitted one gives for rows."""
+class StateModel(LatentModel):
+    """Base of chains, and of mixtures as chains of one row each: the table, the fitted attributes, inference."""
 
     emission: str
     covariance_type: str
     reg_covar: float
-    start_probabilities_: np.ndarray
-    transition_matrix_: np.ndarray
     weights_: np.ndarray
     _emission: Emission
+    _chain: tuple[np.ndarray, np.ndarray]
 
     def _checked(self, X: Any, *, reset: bool) -> np.ndarray:
         """The table, with missing values."""
@@ -132,7 +131,7 @@ class ChainModel(LatentModel):
                 f"X has n_samples = {len(X)}, and at least {max(2, self.n_components)} rows are needed for "
                 f"n_components={self.n_components}."
             )
-        sequences = sequences_of(groups, len(X))
+        sequences = self._sequences(groups, len(X))
         self._emission = emission_of(self.emission, self.covariance_type, self.reg_covar)
         X = sequences.gathered(X)
         self._emission.learn(X)
@@ -146,27 +145,34 @@ class ChainModel(LatentModel):
         self.objectives_ = self.objectives_ + constant
         return self
 
-    def _keep(self, state: ChainState) -> None:
-        order = np.argsort(-state.weights, kind="stable")
+    def _sequences(self, groups: Any, n_rows: int) -> Sequences:
+        return sequences_of(groups, n_rows)
+
+    def _keep(self, state: Any) -> None:
+        self._keep_chain(state, np.argsort(-state.weights, kind="stable"))
+
+    def _keep_chain(self, state: ChainState, order: np.ndarray) -> None:
+        """Set the fitted attributes, with the states in this order."""
         self.weights_ = state.weights[order]
-        self.start_probabilities_ = state.chain.start[order]
-        self.transition_matrix_ = state.chain.transition[np.ix_(order, order)]
+        self._chain = state.chain.start[order], state.chain.transition[np.ix_(order, order)]
         self._parameters = self._emission.ordered(state.parameters, order)
-        self._order = order
         for name, value in self._emission.attributes(self._parameters).items():
             setattr(self, name, value)
         n_components = len(order)
         self.n_components_ = n_components
-        self.n_parameters_ = n_components**2 - 1 + self._emission.n_parameters(n_components)
+        self.n_parameters_ = self._n_chain_parameters() + self._emission.n_parameters(n_components)
         self.score_type_ = "log-likelihood"
+
+    def _n_chain_parameters(self) -> int:
+        return self.n_components_**2 - 1
 
     def _densities(self, X: Any, groups: Any) -> tuple[np.ndarray, Chain, Sequences, type]:
         """Log-densities of rows by sequence, the chain, the sequences, and the type of numbers to give back."""
         check_is_fitted(self)
         X = self._checked(X, reset=False)
-        sequences = sequences_of(groups, len(X))
+        sequences = self._sequences(groups, len(X))
         rows = self._emission.prepare(sequences.gathered(X))
-        chain = Chain(self.start_probabilities_, self.transition_matrix_)
+        chain = Chain(*self._chain)
         dtype = np.float32 if X.dtype == np.float32 else np.float64
         densities = self._emission.log_densities(rows, self._parameters)
         units = np.broadcast_to(self._emission.log_units(rows), len(densities))
@@ -175,6 +181,28 @@ class ChainModel(LatentModel):
     def _inferred(self, X: Any, groups: Any) -> tuple[Inference, Sequences, type]:
         densities, chain, sequences, dtype = self._densities(X, groups)
         return forward_backward(densities, chain, sequences.indptr), sequences, dtype
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        categorical = self.emission == "categorical"
+        tags.input_tags.categorical = tags.input_tags.string = categorical
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+
+class ChainModel(StateModel):
+    """Base of the chains: what a fitted one gives for rows."""
+
+    @property
+    def start_probabilities_(self) -> np.ndarray:
+        """Probability of each state at the beginning of a sequence."""
+        return self._chain[0]
+
+    @property
+    def transition_matrix_(self) -> np.ndarray:
+        """Probability of the state in the column after that in the row."""
+        return self._chain[1]
 
     def predict(self, X, groups=None):
         """Most likely sequence of states as a whole (Viterbi).
@@ -333,16 +361,8 @@ class ChainModel(LatentModel):
         """
         check_is_fitted(self)
         random = check_random_state(random_state)
-        states = drawn_states(Chain(self.start_probabilities_, self.transition_matrix_), n_samples, random)
+        states = drawn_states(Chain(*self._chain), n_samples, random)
         return self._emission.drawn(self._parameters, states, random), states
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        categorical = self.emission == "categorical"
-        tags.input_tags.categorical = tags.input_tags.string = categorical
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        return tags
 
 
 def sequence_weights(sample_weight: Any, X: Any, sequences: Sequences) -> np.ndarray | None:

@@ -128,6 +128,7 @@ class IQGMEClassifier(ExpertMixture):
 
     See Also
     --------
+    IQGMEMultiTask : Several tasks that share experts.
     sklearn.ensemble.HistGradientBoostingClassifier : Trees that take missing values, for many rows.
     fewer.complete.PCAMissing : Imputes, for any classifier.
 

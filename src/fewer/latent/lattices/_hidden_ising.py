@@ -38,8 +38,8 @@ _PRIOR_SWEEPS = 400
     depends_on_shift="all pixels share the same two means",
     examples=lambda: [
         HiddenIsing(n_draws=10, n_burn_in=5),
-        HiddenIsing((2, 3), eta=0.3, solver="icm", n_draws=10, n_burn_in=5),
-        HiddenIsing((3, 2), solver="gibbs", n_draws=10, n_burn_in=5),
+        HiddenIsing(eta=0.3, solver="icm", n_draws=10, n_burn_in=5),
+        HiddenIsing(solver="gibbs", n_draws=10, n_burn_in=5),
     ],
 )
 class HiddenIsing(LatentModel):

@@ -49,7 +49,7 @@ _LARGEST_ERROR = 1e-4
     says="latent traits",
     examples=lambda: [
         LatentTrait(max_iter=5, tol=1e-3, n_quadrature=9),
-        LatentTrait(2, ordinal=[0, 1], rotation="varimax", max_iter=3, tol=1e-3, n_quadrature=5),
+        LatentTrait(2, ordinal=[0], rotation="varimax", max_iter=3, tol=1e-3, n_quadrature=5),
     ],
 )
 class LatentTrait(LatentModel):
@@ -312,7 +312,7 @@ class LatentTrait(LatentModel):
             warn_caller(
                 f"The slopes of {', '.join(steep[:5])} exceed {_STEEP:g}: these items separate the rows nearly "
                 "perfectly, as items with many answers in few rows do, and their slopes are not determined. Leave them "
-                "out, or merge answers."
+                "out, or merge answers; FactorAnalysis is for measurements."
             )
 
     def _posterior(self, X: Any) -> tuple[np.ndarray, np.ndarray]:

@@ -10,6 +10,7 @@ const inkOf = (name) => getComputedStyle(document.documentElement).getPropertyVa
 // Shorter names and fewer ticks where there is little room.
 const fitted = (layout, width) => ({
   "font.color": inkOf("--soft"),
+  "xaxis.title.font.size": width < NARROW ? 10 : 14,
   ...(layout.meta ? layout.meta[width < NARROW ? "narrow" : "wide"] : {}),
 });
 for (const holder of plots) {

@@ -9,7 +9,6 @@ import numpy as np
 from fewer.study._budget import BUDGET
 from fewer.study._coded import decoded, words_of
 from fewer.study._plan import Plan
-from fewer.study._preparation import preparation
 from fewer.study._question import Answer, Finished, Here, Question, Verdict
 from fewer.study._scores import AllScores
 from fewer.study._work import MOST_TEST_ROWS, MOST_TRAINING_ROWS, Bench
@@ -25,8 +24,6 @@ CAUTIONS = "cautions"
 _FEW_ROWS = 30
 _RARE_CLASS = 0.1
 _HUB_SKEWNESS = 1.4
-_HUB_NEIGHBOURS = 10
-_HUB_ROWS = 2000
 _LEVEL = 0.01
 _UNSTABLE = 0.5
 _LEVELS = ("critical", "warning", "note")
@@ -92,7 +89,7 @@ def do_cautions(bench: Bench, scores: AllScores) -> dict[str, Any]:
         *_repeated_rows(description, grouped=bench.data.groups is not None),
         *_repeated_columns(description),
         *_missing_values(dataset),
-        *_hubs(dataset, bench.plan.seed),
+        *_hubs(description),
         *_sampled_rows(bench),
         *_left_out(bench),
     ]
@@ -243,27 +240,20 @@ def missing_with_target(dataset: "Dataset") -> list[str]:
     return [dataset.columns[column] for column in columns[dependent]]
 
 
-def _hubs(dataset: "Dataset", seed: int) -> list[Caution]:
-    """Whether a few rows are the neighbours of very many: distances are then less informative."""
-    skewness = hubness(dataset, seed)
-    return [] if skewness is None or skewness < _HUB_SKEWNESS else caution("note", "hubs", skewness=skewness)
-
-
-def hubness(dataset: "Dataset", seed: int) -> float | None:
-    """Skewness of how often each row is among the 10 nearest of the others; None for small tables."""
-    from scipy.stats import skew
-    from sklearn.neighbors import NearestNeighbors
-
-    if dataset.n_rows < 5 * _HUB_NEIGHBOURS or dataset.is_sparse:
-        return None
-    if dataset.n_rows > _HUB_ROWS:
-        rows = np.sort(np.random.default_rng(seed).choice(dataset.n_rows, _HUB_ROWS, replace=False))
-        dataset = dataset.take(rows)
-    X = preparation(dataset).fit_transform(dataset.X)
-    neighbours = (
-        NearestNeighbors(n_neighbors=_HUB_NEIGHBOURS, algorithm="brute").fit(X).kneighbors(return_distance=False)
+def _hubs(description: "Description") -> list[Caution]:
+    """Whether a few rows are the neighbours of very many, and many rows of none."""
+    found = description.hubness
+    if found is None or found.skewness < _HUB_SKEWNESS:
+        return []
+    return caution(
+        found.level,
+        "hubs",
+        skewness=found.skewness,
+        never_listed=found.never_listed,
+        most_listed=found.most_listed,
+        neighbours=found.neighbours,
+        dimension=found.dimension,
     )
-    return float(skew(np.bincount(neighbours.ravel(), minlength=len(X))))
 
 
 def _sampled_rows(bench: Bench) -> list[Caution]:

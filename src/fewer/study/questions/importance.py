@@ -30,6 +30,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from fewer._estimators import model_score
 from fewer._kernels._one_thread import one_thread
 from fewer.evaluate import corrected_interval
 from fewer.study._final import FINAL, do_final
@@ -37,6 +38,7 @@ from fewer.study._plan import Plan
 from fewer.study._predictions import Cell, fitted_cell
 from fewer.study._question import Answer, Finished, Here, Payloads, Pieces, Question, Verdict
 from fewer.study._scores import AllScores, CandidateScores
+from fewer.study._scoring import scorer_named, scoring_of
 from fewer.study._work import Bench, seed_of
 
 TITLE = "How much does each column matter?"
@@ -108,7 +110,7 @@ def permutation_importance(
     orders = _orders(len(y), rng)
     changes = [(column, partial(_in_order, X, column, order)) for column in columns for order in orders]
     scores = _changed_scores(model, X, y, changes, scoring)
-    return _score(model, X, y, scoring) - np.reshape(scores, (len(columns), len(orders))).mean(axis=1)
+    return model_score(model, X, y, scoring_of(scoring)) - np.reshape(scores, (len(columns), len(orders))).mean(axis=1)
 
 
 def conditional_importance(
@@ -135,7 +137,7 @@ def conditional_importance(
     if not columns:
         return {}
     scores = np.reshape(_changed_scores(model, X, y, changes, scoring), (len(columns), len(orders)))
-    return dict(zip(columns, _score(model, X, y, scoring) - scores.mean(axis=1), strict=True))
+    return dict(zip(columns, model_score(model, X, y, scoring_of(scoring)) - scores.mean(axis=1), strict=True))
 
 
 def _linear_prediction(X_train: Any, X: Any, column: int, others: list[int]) -> np.ndarray:
@@ -156,17 +158,12 @@ def _orders(n: int, rng: np.random.Generator) -> list[np.ndarray]:
 
 
 def _in_order(X: Any, column: int | list[int], order: np.ndarray) -> Any:
-    return X[order][:, [column] if np.isscalar(column) else column]
+    columns = [column] if isinstance(column, (int, np.integer)) else column
+    return X[order][:, columns] if sparse.issparse(X) else X[np.ix_(order, np.array(columns))]
 
 
 def _with_residuals(expected: np.ndarray, residual: np.ndarray, order: np.ndarray) -> np.ndarray:
     return (expected + residual[order])[:, None]
-
-
-def _score(model: Any, X: Any, y: np.ndarray, scoring: str) -> float:
-    from sklearn.metrics import get_scorer
-
-    return get_scorer(scoring)(model, X, y)
 
 
 def _changed_scores(
@@ -177,15 +174,14 @@ def _changed_scores(
     scoring: str,
 ) -> list[float]:
     """Scores on copies of the rows, each with some columns replaced."""
-    from sklearn.metrics import get_scorer
-
-    scorer, n = get_scorer(scoring), len(y)
+    scorer, n = scorer_named(scoring), len(y)
     at_once = max(1, _CELLS // max(1, X.shape[0] * X.shape[1]))
     scores = []
     for start in range(0, len(copies), at_once):
         permuted = [_changed(X, *copy) for copy in copies[start : start + at_once]]
         replayed = _Replayed(model, sparse.vstack(permuted, "csr") if sparse.issparse(X) else np.concatenate(permuted))
-        scores += [scorer(replayed, np.arange(k * n, (k + 1) * n)[:, None], y) for k in range(len(permuted))]
+        rows = [np.arange(k * n, (k + 1) * n)[:, None] for k in range(len(permuted))]
+        scores += [model_score(replayed, some, y, scoring_of(scoring), scorer) for some in rows]
     return scores
 
 

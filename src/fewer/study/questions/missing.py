@@ -15,6 +15,7 @@ from fewer.evaluate import corrected_interval
 from fewer.study._coded import words_of
 from fewer.study._question import Answer, Finished, Here, Question, Verdict
 from fewer.study._recipes import seeded
+from fewer.study._scoring import scorer_named
 from fewer.study._work import Bench, FoldWork, learner_of, seed_of
 
 if TYPE_CHECKING:
@@ -80,8 +81,6 @@ def do_missing(bench: Bench, scores: "AllScores") -> dict[str, Any]:
 
 def _with_and_without(bench: Bench, scores: "AllScores", own: "CandidateScores") -> dict[str, Any]:
     """Scores of a learner with all columns, missing values as they are and imputed, and of the best other learner."""
-    from sklearn.metrics import get_scorer
-
     plan, y = bench.plan, np.asarray(bench.data.dataset.y)
     n_repeats = max(1, min(plan.n_repeats, _MOST_FITS // plan.n_folds))
     imputed = np.empty((n_repeats, plan.n_folds))
@@ -90,7 +89,7 @@ def _with_and_without(bench: Bench, scores: "AllScores", own: "CandidateScores")
         seed = seed_of(plan, FoldWork(own.number, repeat, fold).key)
         with one_thread():
             learner = learner_of(plan.candidates[own.number], plan, y, seed).fit(rows.X_train, y[held.train])
-            imputed[repeat, fold] = get_scorer(plan.scoring)(learner, rows.X_test, y[held.test])
+            imputed[repeat, fold] = scorer_named(plan.scoring)(learner, rows.X_test, y[held.test])
     as_is = own.scores[:n_repeats, :, 0]
     others = [each for each in scores.with_everything if not plan.candidates[each.number].takes_missing]
     best = max(others, key=lambda each: (round(each.score, 10), -each.number), default=None)
