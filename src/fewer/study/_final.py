@@ -46,9 +46,15 @@ def do_final(bench: Bench, scores: AllScores) -> dict[str, Any]:
     if ranker.makes_columns:
         n_components = size if scores.winner.reduces else int(ranker.sizes[0])
         with columns_known_as(names):
-            reducer = fit_weighted(with_components(reducer, n_components), X[:, units.others], y, weights)
-            correlations = np.zeros((len(names), n_components))
-            correlations[units.others] = loadings(X[:, units.others], reducer.transform(X[:, units.others]))
+            made_of = X[:, units.others]
+            reducer = fit_weighted(with_components(reducer, n_components), made_of, y, weights)
+            new = reducer.transform(made_of)
+        correlations = np.zeros((len(names), new.shape[1]))
+        if chosen.for_counts == "codes":
+            correlations[units.others] = _correlation_ratios(made_of, new)
+            X = np.where(np.isnan(X), np.nanmean(X, axis=0), X)  # what follows describes columns of numbers
+        else:
+            correlations[units.others] = loadings(made_of, new)
         unit_scores = units.norms(np.linalg.norm(correlations, axis=1))
         order = weightiest(unit_scores)
         if scores.winner.reduces:
@@ -120,6 +126,19 @@ def _spreads(X: Any, names: list[str], order: list[int], y: np.ndarray, *, class
         "groups": [str(labels[code]) for code in shown],
         "quartiles": [np.quantile(columns[codes == code], [0.25, 0.5, 0.75], axis=0).T.tolist() for code in shown],
     }
+
+
+def _correlation_ratios(codes: np.ndarray, new: np.ndarray) -> np.ndarray:
+    """Correlation of each new column with its mean in the categories of each column (columns, new columns)."""
+    centred = np.asarray(new, dtype=np.float64) - np.mean(new, axis=0)
+    total = np.maximum((centred**2).sum(axis=0), 1e-300)
+    found = np.empty((codes.shape[1], centred.shape[1]))
+    for column, values in enumerate(codes.T):
+        _, places, sizes = np.unique(values, return_inverse=True, return_counts=True)
+        sums = np.zeros((len(sizes), centred.shape[1]))
+        np.add.at(sums, places, centred)
+        found[column] = np.sqrt((sums**2 / sizes[:, None]).sum(axis=0) / total)
+    return found
 
 
 def _what_is_in(correlations: np.ndarray, names: list[str], order: list[int]) -> dict[str, Any]:

@@ -16,8 +16,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fewer._kernels._one_thread import one_thread
-from fewer.evaluate import Fold, cross_index, randomize, score_sizes
+from fewer.evaluate import Fold, cross_index, randomize, score_sizes, subset_path
 from fewer.study._candidates import size_path
+from fewer.study._coded import words_of
 from fewer.study._plan import Plan
 from fewer.study._recipes import BALANCED_SCORES, POSITIVE_SCORES, Recipe, can_be_scored
 from fewer.study._scoring import scoring_of
@@ -28,11 +29,15 @@ from fewer.study._work import (
     Null,
     NullWork,
     at_common_sizes,
+    has_units,
     prepared_fold,
     sample_of_rows,
     seed_of,
     study_folds,
 )
+
+if TYPE_CHECKING:
+    from fewer.io import Dataset
 
 if TYPE_CHECKING:
     pass
@@ -58,48 +63,80 @@ def do_null(work: NullWork, bench: Bench) -> dict[str, Any]:
 
 def reference_score(data: StudyData, folds: list[Fold], plan: Plan, null: Null) -> float:
     """Cross-indexed score of the best of a few quick learners behind a filter."""
-    tables = [_fold_table(data, fold, plan, null) for fold in folds]
+    dataset, y = data.dataset, np.asarray(data.dataset.y)
+    learners = _learners(plan, null, sparse=dataset.is_sparse, y=y, n_train=min(len(fold.train) for fold in folds))
+    tables = [_fold_table(data, fold, plan, learners) for fold in folds]
     scores = np.concatenate([at_common_sizes([table[row] for table in tables])[1] for row in range(len(tables[0]))], 1)
     return cross_index(scores, "A").score
 
 
-def _fold_table(data: StudyData, fold: Fold, plan: Plan, null: Null) -> list[dict[str, Any]]:
+def _fold_table(data: StudyData, fold: Fold, plan: Plan, learners: list[Any]) -> list[dict[str, Any]]:
     """Scores of every learner at every size on one fold."""
-    from sklearn.base import clone
-    from sklearn.frozen import FrozenEstimator
-    from sklearn.metrics import check_scoring
-
     dataset, y, w = data.dataset, np.asarray(data.dataset.y), data.weights
-    rows = prepared_fold(dataset, fold, plan)
     score_func = "anova" if plan.classify else "pearson"
     selector = Recipe("SelectTop", {"score_func": score_func}).reducer(seed=plan.seed)
-    X = rows.X_train if rows.units is None else rows.units.choosable(rows.X_train)
-    fit_weighted(selector, X, y[fold.train], None if w is None else w[fold.train])
-    frozen: Any = FrozenEstimator(selector)
-    sizes: Any = size_path(rows.n_units, _MOST_COLUMNS)
-    path = rows.path(selector) if rows.units is not None or w is not None else None
-    if path is not None:
-        frozen, ends = path.units.frozen(path.order)
-        sizes = [ends[size - 1] for size in sizes]
+    path: Any
+    sizes: Any
+    if w is None and not has_units(plan, dataset):
+        X_train, X_test = _prepared(dataset, fold, plan)
+        selector.fit(X_train, y[fold.train])
+        path, sizes = subset_path(selector, X_train.shape[1]), size_path(X_train.shape[1], _MOST_COLUMNS)
+    else:
+        rows = prepared_fold(dataset, fold, plan)
+        X_train, X_test = rows.X_train, rows.X_test
+        X = X_train if rows.units is None else rows.units.choosable(X_train)
+        of_units = rows.path(fit_weighted(selector, X, y[fold.train], None if w is None else w[fold.train]))
+        path, ends = of_units.units.frozen(of_units.order)
+        sizes = [ends[size - 1] for size in size_path(rows.n_units, _MOST_COLUMNS)]
     scoring = (
         _of_positive(plan.scoring, float(np.mean(y))) if plan.scoring in POSITIVE_SCORES else scoring_of(plan.scoring)
     )
     found = []
-    for learner in _learners(plan, null, sparse=dataset.is_sparse, y=y, n_train=len(fold.train)):
-        halves = rows.X_train, y[fold.train], rows.X_test, y[fold.test]
+    for learner in learners:
+        halves = X_train, y[fold.train], X_test, y[fold.test]
         if w is None:
-            scored = score_sizes(frozen, learner, *halves, sizes=sizes, scoring=scoring)
+            scored = score_sizes(path, learner, *halves, sizes=sizes, scoring=scoring)
             found.append({"sizes": scored.sizes, "scores": scored.scores})
-            continue
-        scorer = check_scoring(learner, scoring=scoring)
-        tables = [rows.keep(np.argsort(frozen.ranking_)[:size]) for size in sizes] + [rows]
-        models = [fit_weighted(clone(learner), table.X_train, y[fold.train], w[fold.train]) for table in tables]
-        scores = [
-            weighted_score(scorer, model, table.X_test, y[fold.test], w[fold.test])
-            for model, table in zip(models, tables, strict=True)
-        ]
-        found.append({"sizes": [*sizes, rows.X_train.shape[1]], "scores": scores})
+        else:
+            found.append(_weighted_table(learner, rows, path, sizes, scoring, y, w, fold))
     return found
+
+
+def _prepared(dataset: "Dataset", fold: Fold, plan: Plan) -> tuple[Any, Any]:
+    """Rows held in and rows held out, as numbers on one scale.
+
+    Numbers without missing values are only standardised: on a small table, scikit-learn's checks take a hundred times
+    as long, and a test prepares hundreds of folds.
+    """
+    X = dataset.X
+    if not isinstance(X, np.ndarray) or words_of(dataset) or dataset.has_missing:
+        rows = prepared_fold(dataset, fold, plan)
+        return rows.X_train, rows.X_test
+    train, test = X[fold.train].astype(float), X[fold.test].astype(float)
+    vary = train.min(axis=0) < train.max(axis=0)
+    train, test = train[:, vary], test[:, vary]
+    middle = train.mean(axis=0)
+    width = np.sqrt(((train - middle) ** 2).mean(axis=0))
+    # Of values that differ by rounding alone, the deviations are as large as the rounding of the mean.
+    width = np.where(width <= 10 * np.finfo(float).eps * np.abs(middle), 1.0, width)
+    return (train - middle) / width, (test - middle) / width
+
+
+def _weighted_table(
+    learner: Any, rows: Any, path: Any, sizes: list[int], scoring: Any, y: np.ndarray, w: np.ndarray, fold: Fold
+) -> dict[str, Any]:
+    """Scores of one learner at every size on one fold, with the weights of the rows."""
+    from sklearn.base import clone
+    from sklearn.metrics import check_scoring
+
+    scorer = check_scoring(learner, scoring=scoring)
+    tables = [rows.keep(np.argsort(path.ranking_)[:size]) for size in sizes] + [rows]
+    models = [fit_weighted(clone(learner), table.X_train, y[fold.train], w[fold.train]) for table in tables]
+    scores = [
+        weighted_score(scorer, model, table.X_test, y[fold.test], w[fold.test])
+        for model, table in zip(models, tables, strict=True)
+    ]
+    return {"sizes": [*sizes, rows.X_train.shape[1]], "scores": scores}
 
 
 def _learners(plan: Plan, null: Null, *, sparse: bool, y: np.ndarray, n_train: int) -> list[Any]:

@@ -228,16 +228,21 @@ def prepared_fold(
     with noted() as notes:
         X_train = fit_prepared(prepare, dataset.take(fold.train).X)
         X_test = prepared_rows(prepare, dataset.take(fold.test).X)
-    if not words_of(dataset) and not plan.column_groups and not plan.always:
+    if not has_units(plan, dataset):
         return PreparedFold(X_train, X_test, prepared_names(prepare, dataset), notes)
     columns = prepared_columns(prepare, dataset)
     units = units_of(plan, dataset, [column.source for column in columns])
     return PreparedFold(X_train, X_test, [column.name for column in columns], notes, units)
 
 
+def has_units(plan: Plan, dataset: "Dataset") -> bool:
+    """Whether some columns enter together, or are always in."""
+    return bool(words_of(dataset) or plan.column_groups or plan.always)
+
+
 def units_of(plan: Plan, dataset: "Dataset", sources: list[str]) -> Units | None:
     """What sizes count: columns of the table with their categories, or groups of them; None for single columns."""
-    if not words_of(dataset) and not plan.column_groups and not plan.always:
+    if not has_units(plan, dataset):
         return None
     groups = {column: name for name, columns in plan.column_groups.items() for column in columns}
     return Units.of(sources, groups, plan.always)
