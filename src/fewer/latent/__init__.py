@@ -13,9 +13,10 @@ if TYPE_CHECKING:
         plot_rows,
         top_features,
     )
+    from fewer.latent.aspects._aspect_model import AspectModel
     from fewer.latent.aspects._aspect_report import aspect_report
     from fewer.latent.aspects._bag_of_prototypes import BagOfPrototypes
-    from fewer.latent.aspects._plsa import PLSA, AspectModel
+    from fewer.latent.aspects._plsa import PLSA
     from fewer.latent.chains._hidden_markov import HiddenMarkov
     from fewer.latent.chains._state_figure import plot_states
     from fewer.latent.classes._latent_class import LatentClass
@@ -56,8 +57,8 @@ if TYPE_CHECKING:  # classes of results: documented, but not in __all__
     from fewer.latent._components import ComponentStability as ComponentStability
     from fewer.latent._components import Match as Match
     from fewer.latent._components import TopFeatures as TopFeatures
+    from fewer.latent.aspects._aspect_base import TopicPrecision as TopicPrecision
     from fewer.latent.aspects._aspect_report import AspectReport as AspectReport
-    from fewer.latent.aspects._plsa import TopicPrecision as TopicPrecision
     from fewer.latent.classes._class_profile import ClassProfile as ClassProfile
     from fewer.latent.classes._latent_class import DIC as DIC
     from fewer.latent.classes._latent_class import ClassDraws as ClassDraws
