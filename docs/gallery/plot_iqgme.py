@@ -31,7 +31,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from fewer.datasets import load, make_local_borders
-from fewer.latent import IQGMEClassifier
+from fewer.latent import IQGMEClassifier, IQGMEMultiTask
 
 X, y, truth = make_local_borders(random_state=1)
 model = IQGMEClassifier(random_state=0).fit(X, y)
@@ -114,3 +114,21 @@ unit = np.broadcast_to(table.std(axis=0), hidden.shape)[hidden]
 print(f"root mean squared error, in standard deviations of the column: {np.sqrt(np.mean((error / unit) ** 2)):.2f}")
 print(f"of column means: {np.sqrt(np.mean((by_means / unit) ** 2)):.2f}")
 print(f"{np.mean(np.abs(error) < 2 * std):.0%} of the hidden values are within two standard deviations")
+
+# %%
+# Several tasks with few rows each
+# --------------------------------
+# :class:`~fewer.latent.IQGMEMultiTask` fits related problems together: sites, patients, devices. Six tasks of 20 rows,
+# of which the last three are mirror images of the first three. It is inferred which tasks have experts in common.
+tasks = [make_local_borders(20, mirrored=task > 2, random_state=2000 + task) for task in range(6)]
+X, y = np.vstack([task.X for task in tasks]), np.concatenate([task.y for task in tasks])
+X = np.where(np.random.default_rng(2).random(X.shape) < 0.25, np.nan, X)
+task = np.repeat(np.arange(1, 7), 20)
+shared = IQGMEMultiTask(random_state=0).fit(X, y, task_labels=task)
+
+figure, axes = plt.subplots(figsize=(4.2, 3.6))
+picture = axes.imshow(shared.task_similarity_, cmap="Blues", vmin=0, vmax=1)
+axes.set(xticks=range(6), yticks=range(6), xticklabels=shared.tasks_, yticklabels=shared.tasks_)
+axes.set(xlabel="task", ylabel="task")
+figure.colorbar(picture, label="similarity")
+figure.tight_layout()

@@ -194,3 +194,18 @@ def test_singular_diagnostics_compare_with_half_the_parameters():
     rows = (ROWS - ROWS.mean()) / ROWS.std()
     assert "no sign" in singular_diagnostics(draws_of(rows, spread=1 / np.sqrt(40)), n_parameters=1).reading
     assert "singular here" in singular_diagnostics(draws_of(spread=0.02), n_parameters=1).reading
+
+
+@pytest.mark.parametrize("first", [0.0, -1e4, 1e4, -350.0, 1e8])
+def test_moments_do_not_depend_on_the_first_draw(first):
+    from scipy.special import logsumexp
+
+    from fewer.evaluate.criteria._log_lik import as_draws
+    from fewer.evaluate.criteria._row_moments import row_moments
+
+    values = np.random.default_rng(0).normal(-3, 1, size=(500, 7))
+    values[0, 2] += first
+    found = row_moments(as_draws(values))
+    assert found.log_mean == pytest.approx(logsumexp(values, axis=0) - np.log(500), rel=1e-12)
+    assert found.mean_log == pytest.approx(values.mean(axis=0), rel=1e-12)
+    assert found.central[:, 0] == pytest.approx(values.var(axis=0), rel=1e-10)

@@ -9,14 +9,16 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from sklearn.base import clone, is_classifier
+from sklearn.datasets import load_breast_cancer
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from sklearn.feature_selection import SelectKBest
 from sklearn.linear_model import LogisticRegression, Ridge, RidgeClassifier
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, RobustScaler, StandardScaler
 
-from fewer.evaluate import subset_path
+from fewer.evaluate import score_sizes, subset_path
 from fewer.evaluate.curves._subset_path import SubsetPath, default_sizes, inner_scores, path_predictions
 
 
@@ -267,3 +269,13 @@ def test_repeated_columns_leave_the_discriminant_as_it_is(n_columns):
     sizes = sorted({4, 7, 10, 12, min(59, n_columns), n_columns})
     found, _ = path_predictions(LinearDiscriminantAnalysis(), X[:60], y[:60], X[60:], path, sizes)
     np.testing.assert_array_equal(found, refitted(LinearDiscriminantAnalysis(), X[:60], y[:60], X[60:], path, sizes))
+
+
+def test_subsets_that_are_there_need_no_selector():
+    X, y = load_breast_cancer(return_X_y=True)
+    halves = X[:300], y[:300], X[300:], y[300:]
+    selector = SelectKBest().fit(X[:300], y[:300])
+    expected = score_sizes(SelectKBest(), GaussianNB(), *halves, sizes=[1, 5])
+    found = score_sizes(subset_path(selector, X.shape[1]), GaussianNB(), *halves, sizes=[1, 5])
+    assert found.sizes == expected.sizes
+    np.testing.assert_array_equal(found.scores, expected.scores)

@@ -11,7 +11,7 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 from fewer.datasets import make_local_borders
-from fewer.latent import IQGMEClassifier
+from fewer.latent import IQGMEClassifier, IQGMEMultiTask
 from fewer.latent.experts._gibbs import drawn_soft_labels
 from fewer.latent.experts._incomplete_rows import blocks_of, conditionals, draw_missing, moments, quadratics_of
 from fewer.latent.experts._variational import mean_soft_labels
@@ -262,3 +262,45 @@ def test_a_fit_that_has_not_converged_warns():
         warnings.simplefilter("error", ConvergenceWarning)
         with pytest.raises(ConvergenceWarning, match="raise max_iter"):
             small(max_iter=5).fit(X, y)
+
+
+def three_tasks(n=40):
+    problems = [make_local_borders(n, mirrored=task == 2, random_state=task) for task in range(3)]
+    X = np.vstack([each.X for each in problems])
+    hidden = np.random.default_rng(0).random(X.shape) < 0.2
+    return np.where(hidden, np.nan, X), np.concatenate([each.y for each in problems]), np.repeat(["a", "b", "c"], n)
+
+
+def test_tasks_are_predicted_by_their_own_weights_in_any_order():
+    X, y, task = three_tasks()
+    model = IQGMEMultiTask(5, n_atoms=8, n_init=3, max_iter=60, random_state=0).fit(X, y, task_labels=task)
+    assert model.tasks_.tolist() == ["a", "b", "c"]
+    assert model.task_similarity_[0, 1] > 0.5 > model.task_similarity_[0, 2]
+    np.testing.assert_allclose(np.diag(model.task_similarity_), 1)
+    np.testing.assert_allclose(model.task_weights_.sum(axis=1), 1)
+    assert model.score(X, y, task_labels=task) > 0.8
+    order = np.random.default_rng(1).permutation(len(X))
+    for name in ("predict_proba", "transform", "score_samples", "impute"):
+        found = getattr(model, name)
+        np.testing.assert_allclose(found(X, task)[order], found(X[order], task[order]), atol=1e-9)
+    other = np.where(task == "c", "a", "c")
+    assert model.score(X, y, task_labels=other) < model.score(X, y, task_labels=task) - 0.2
+
+
+def test_tasks_that_are_missing_or_unknown_are_named():
+    X, y, task = three_tasks(15)
+    model = IQGMEMultiTask(3, n_atoms=4, n_init=1, max_iter=5, random_state=0).fit(X, y, task_labels=task)
+    with pytest.raises(ValueError, match="task_labels is missing"):
+        model.predict(X)
+    with pytest.raises(ValueError, match="the task 'd', which was not there in fit"):
+        model.predict(X, np.where(task == "c", "d", task))
+    with pytest.raises(ValueError, match="task_labels has 3 entries, and X has 45 rows"):
+        model.fit(X, y, task_labels=["a", "b", "c"])
+
+
+def test_one_task_is_close_to_the_classifier_of_one_task():
+    X, y = table(200, 0.0)
+    one = IQGMEMultiTask(10, n_atoms=10, n_init=1, random_state=0).fit(X, y)
+    other = IQGMEClassifier(10, random_state=0).fit(X, y)
+    assert one.n_experts_by_task_.tolist() == [one.n_experts_]
+    assert np.mean(one.predict(X) == other.predict(X)) > 0.9

@@ -117,6 +117,7 @@ def test_the_bootstrap_test_tells_two_classes_from_three(figure):
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(1800)
 @pytest.mark.claim("latent-structure", 8)
 def test_the_bootstrap_test_keeps_its_level_in_forty_tables(figure):
     kept = np.array([two_against_three(2, seed, 99) for seed in range(40)])
@@ -125,6 +126,7 @@ def test_the_bootstrap_test_keeps_its_level_in_forty_tables(figure):
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(1800)
 @pytest.mark.claim("latent-structure", 8)
 def test_the_bootstrap_test_has_power_in_forty_tables(figure):
     rejected = np.array([two_against_three(3, seed, 99) for seed in range(40)])

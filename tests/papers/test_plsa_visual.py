@@ -15,7 +15,7 @@ from fewer.evaluate import label_efficiency
 from fewer.latent import PLSA, match_components
 from fewer.latent._count_model import split_tokens
 from fewer.latent._passes import count_rows, count_table, mixture_sums
-from fewer.latent.aspects._plsa import em_step, fold_in, starting_aspects
+from fewer.latent.aspects._aspect_base import em_step, fold_in, starting_aspects
 
 
 def climbed(X, n_components, n_steps, seed=0):

@@ -12,6 +12,7 @@ from fewer import run_study
 from fewer.catalogue import find, methods
 from fewer.evaluate import score_components
 from fewer.io import Dataset
+from fewer.latent import LatentClass
 from fewer.study import StudyError, StudyModel, apply_model
 from fewer.study._candidates import candidates_for
 from fewer.study._recipes import Recipe
@@ -226,3 +227,57 @@ def test_models_of_counts_take_sparse_counts_as_they_are(name, tmp_path, monkeyp
     assert 'id="components"' in page
     loaded = StudyModel.load(study.folder.model)
     np.testing.assert_array_equal(loaded.pipeline.predict(table.X), study.best_pipeline_.predict(table.X))
+
+
+def survey(n_rows=150):
+    """Text answers of two types of people, some missing, beside a measurement."""
+    rng = np.random.default_rng(0)
+    types = np.arange(n_rows) % 2
+    frame = {}
+    for item in range(8):
+        agrees = rng.random(n_rows) < np.where(types == item % 2, 0.85, 0.15)
+        answers = np.where(agrees, "agree", np.where(rng.random(n_rows) < 0.5, "neither", "disagree")).astype(object)
+        answers[rng.random(n_rows) < 0.15] = None
+        frame[f"q{item}"] = answers.tolist()
+    frame["age"] = rng.normal(50, 10, n_rows).tolist()
+    frame["type"] = np.array(["one", "two"])[types].tolist()
+    return pl.DataFrame(frame)
+
+
+def test_latent_classes_take_categories_as_codes_with_missing_answers(tmp_path, monkeypatch):
+    """One column for each item, nothing imputed; numbers with many values in fifths."""
+    taken = []
+    fit = LatentClass.fit
+
+    def noted_fit(self, X, y=None, **others):
+        taken.append(np.asarray(X))
+        return fit(self, X, y, **others)
+
+    monkeypatch.setattr(LatentClass, "fit", noted_fit)
+    effort = {"learners": ["ridge"], "sizes": [2], "n_folds": 3, "n_repeats": 1, "n_permutations": 0, "n_jobs": 1}
+    study = run_study(survey(), target="type", methods=["LatentClass"], **effort, out=tmp_path / "s")
+    assert len(taken) >= 4
+    for X in taken:
+        assert X.shape[1] == 9
+        assert [len(np.unique(column[~np.isnan(column)])) for column in X.T] == [5] + [3] * 8
+        assert 0.1 < np.isnan(X[:, 1:]).mean() < 0.2
+    assert study.findings.rivals[0].name.startswith("LatentClass")
+    assert study.findings.made
+    loaded = StudyModel.load(study.folder.model)
+    new = survey().drop("type").with_columns(q0=pl.lit("never seen"))
+    with pytest.warns(UserWarning, match="q0"):
+        reduced = apply_model(loaded, Dataset.from_frame(new))
+    assert reduced.height == 150
+    assert {"probability_one", "probability_two"} <= set(reduced.columns)
+    assert np.mean(reduced["predicted_type"].to_numpy() == survey()["type"].to_numpy()) > 0.85
+
+
+def test_factor_scores_are_new_columns_of_a_study(tmp_path):
+    effort = {"learners": ["knn"], "sizes": [1], "n_folds": 3, "n_repeats": 1, "n_permutations": 0, "n_jobs": 1}
+    study = run_study(table(), target="state", methods=["FactorAnalysis"], **effort, out=tmp_path / "s")
+    (found,) = (each for each in study.findings.rivals if each.name.startswith("FactorAnalysis"))
+    # One factor is the hidden quantity with an error of about 0.3, so that the sign is right for nine rows of ten.
+    assert found.score > 0.75
+    loaded = StudyModel.load(study.folder.model)
+    rows = table().drop("state")
+    np.testing.assert_array_equal(loaded.pipeline.predict(rows), study.best_pipeline_.predict(rows))

@@ -5,9 +5,12 @@ import polars as pl
 import pytest
 from sklearn.base import clone
 
+from fewer.evaluate import Fold
 from fewer.io import Dataset, read_table
-from fewer.study import _preparation
+from fewer.study import _preparation, make_plan, study_data
 from fewer.study._preparation import _filled, fit_prepared, preparation, prepared_names
+from fewer.study._reference import _prepared as quickly_prepared
+from fewer.study._work import prepared_fold
 from tolerances import rounding
 
 RNG = np.random.default_rng(0)
@@ -77,3 +80,18 @@ def test_of_many_categories_the_rarest_share_a_column():
         names = [name for name in prepared_names(fitted, dataset) if name != "a"]
         assert len(names) == n_columns
         assert ("b = (rare)" in names) == (n_words > 20)
+
+
+def test_numbers_of_a_test_are_prepared_as_those_of_a_study():
+    """The quick preparation of the permutation tests gives what the pipeline gives, up to rounding."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(40, 6)) * 10.0 ** np.arange(-3, 3) + [0, 1e3, 0, -5, 0, 1e6]
+    X[:, 2] = 7.0
+    X[:30, 4] = 1.0  # constant in the rows held in
+    dataset = study_data(Dataset.from_frame(X, target=np.arange(40) % 2)).dataset
+    plan = make_plan(study_data(dataset), preset="quick")
+    fold = Fold(np.arange(30), np.arange(30, 40))
+    usual = prepared_fold(dataset, fold, plan)
+    for found, expected in zip(quickly_prepared(dataset, fold, plan), (usual.X_train, usual.X_test), strict=True):
+        # Centring a column with mean m and standard deviation s loses m / s x eps.
+        np.testing.assert_allclose(found, expected, rtol=0, atol=1e6 * 40 * np.finfo(float).eps)

@@ -13,9 +13,10 @@ if TYPE_CHECKING:
         plot_rows,
         top_features,
     )
+    from fewer.latent.aspects._aspect_model import AspectModel
     from fewer.latent.aspects._aspect_report import aspect_report
     from fewer.latent.aspects._bag_of_prototypes import BagOfPrototypes
-    from fewer.latent.aspects._plsa import PLSA, AspectModel
+    from fewer.latent.aspects._plsa import PLSA
     from fewer.latent.chains._hidden_markov import HiddenMarkov
     from fewer.latent.chains._state_figure import plot_states
     from fewer.latent.classes._latent_class import LatentClass
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from fewer.latent.counts._component_features import ComponentClassifier, ComponentFeatures
     from fewer.latent.counts._discrete_components import DiscreteComponentAnalysis
     from fewer.latent.experts._iqgme_classifier import IQGMEClassifier
+    from fewer.latent.experts._iqgme_multi_task import IQGMEMultiTask
     from fewer.latent.factors._cooperative_vq import CooperativeVQ
     from fewer.latent.factors._factor_analysis import FactorAnalysis
     from fewer.latent.factors._mixture_of_factor_analyzers import MixtureOfFactorAnalyzers
@@ -55,8 +57,8 @@ if TYPE_CHECKING:  # classes of results: documented, but not in __all__
     from fewer.latent._components import ComponentStability as ComponentStability
     from fewer.latent._components import Match as Match
     from fewer.latent._components import TopFeatures as TopFeatures
+    from fewer.latent.aspects._aspect_base import TopicPrecision as TopicPrecision
     from fewer.latent.aspects._aspect_report import AspectReport as AspectReport
-    from fewer.latent.aspects._plsa import TopicPrecision as TopicPrecision
     from fewer.latent.classes._class_profile import ClassProfile as ClassProfile
     from fewer.latent.classes._latent_class import DIC as DIC
     from fewer.latent.classes._latent_class import ClassDraws as ClassDraws
@@ -85,6 +87,7 @@ __all__ = [
     "HiddenIsing",
     "HiddenMarkov",
     "IQGMEClassifier",
+    "IQGMEMultiTask",
     "L1LinfSparsity",
     "LatentClass",
     "LatentProfile",

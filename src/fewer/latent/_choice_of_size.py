@@ -184,7 +184,7 @@ class SizeChoice(Result):
             label = f"{each.n_small} against {each.n_large}, p = {p_digits(each.p_value)}"
             figure.add_trace(
                 go.Box(
-                    y=each.null_statistics,
+                    y=np.maximum(each.null_statistics, 0.1),
                     x=[label] * len(each.null_statistics),
                     boxpoints="all",
                     pointpos=0,
@@ -196,8 +196,10 @@ class SizeChoice(Result):
                 )
             )
             mark = {"color": RED, "size": 12, "symbol": "diamond"}
-            figure.add_trace(go.Scatter(x=[label], y=[each.statistic], mode="markers", marker=mark, name="observed"))
-        return figure.update_layout(showlegend=False)
+            figure.add_trace(
+                go.Scatter(x=[label], y=[max(each.statistic, 0.1)], mode="markers", marker=mark, name="observed")
+            )
+        return figure.update_layout(showlegend=False).update_yaxes(type="log")
 
 
 @method(

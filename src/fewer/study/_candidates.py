@@ -76,7 +76,7 @@ class Candidate:
 
     @property
     def for_counts(self) -> Counts:
-        """How columns come to a candidate for counts, which must not be centred; None for any other."""
+        """How columns come to a candidate for counts or categories, which must not be centred; None for any other."""
         if learner_named(self.learner.name).counts:
             return "raw"
         return self.reducer.for_counts if self.reducer is not None else None

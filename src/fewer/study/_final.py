@@ -42,7 +42,11 @@ def do_final(bench: Bench, scores: AllScores) -> dict[str, Any]:
         with columns_known_as(names):
             reducer = with_components(reducer, n_components).fit(X, dataset.y)
             new = reducer.transform(X)
-        correlations = loadings(X, new)
+        if chosen.for_counts == "codes":
+            correlations = _correlation_ratios(X, new)
+            X = np.where(np.isnan(X), np.nanmean(X, axis=0), X)  # what follows describes columns of numbers
+        else:
+            correlations = loadings(X, new)
         column_scores = np.linalg.norm(correlations, axis=1)
         order = weightiest(column_scores)
         if scores.winner.reduces:
@@ -89,6 +93,19 @@ def _spreads(X: Any, names: list[str], order: list[int], y: np.ndarray, *, class
         "groups": [str(labels[code]) for code in shown],
         "quartiles": [np.quantile(columns[codes == code], [0.25, 0.5, 0.75], axis=0).T.tolist() for code in shown],
     }
+
+
+def _correlation_ratios(codes: np.ndarray, new: np.ndarray) -> np.ndarray:
+    """Correlation of each new column with its mean in the categories of each column (columns, new columns)."""
+    centred = np.asarray(new, dtype=np.float64) - np.mean(new, axis=0)
+    total = np.maximum((centred**2).sum(axis=0), 1e-300)
+    found = np.empty((codes.shape[1], centred.shape[1]))
+    for column, values in enumerate(codes.T):
+        _, places, sizes = np.unique(values, return_inverse=True, return_counts=True)
+        sums = np.zeros((len(sizes), centred.shape[1]))
+        np.add.at(sums, places, centred)
+        found[column] = np.sqrt((sums**2 / sizes[:, None]).sum(axis=0) / total)
+    return found
 
 
 def _what_is_in(correlations: np.ndarray, names: list[str], order: list[int]) -> dict[str, Any]:

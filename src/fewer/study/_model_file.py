@@ -21,10 +21,12 @@ from fewer.study._columns import columns_from
 from fewer.study._drift import are_profiles
 from fewer.study._errors import StudyError
 
-# Types inside of the learners of a study that skops, in some supported version, does not know by itself; they contain
-# numbers and run nothing.
+# Types inside of the pipelines of a study that skops, in some supported version, does not know by itself; they contain
+# numbers and text and run nothing.
 _PARTS_OF_LEARNERS = frozenset(
     [
+        "fewer.study._preparation.CutColumns",
+        "fewer.study._preparation.WordCodes",
         "numpy.dtype",
         "scipy.sparse._csr.csr_matrix",
         "sklearn._loss._loss.CyHalfMultinomialLoss",

@@ -10,6 +10,7 @@ from itertools import compress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 
 from fewer.catalogue import imputer_named
 from fewer.study._coded import CodedDataset, positions, words_of
@@ -47,8 +48,10 @@ def preparation(
         result is the same; with some, False leaves missing numbers as they are.
     seed : int, default=0
         For imputers that start at random.
-    counts : {"scaled", "raw"} or None, default=None
-        What comes next takes no negative numbers ("scaled"), or counts as they are ("raw").
+    counts : {"scaled", "raw", "codes"} or None, default=None
+        What comes next takes no negative numbers ("scaled"), or counts as they are ("raw"), or categories ("codes"):
+        words become numbers of their categories, numbers with many values are cut into fifths, and what is missing
+        stays missing.
 
     Returns
     -------
@@ -60,6 +63,9 @@ def preparation(
     from sklearn.preprocessing import MaxAbsScaler, StandardScaler
 
     steps: list[tuple[str, Any]] = []
+    if counts == "codes":
+        steps.append(("numbers", _codes(dataset)) if words_of(dataset) else ("cut", CutColumns()))
+        return Pipeline([*steps, ("vary", VarianceThreshold())])
     missing = dataset.has_missing if missing is None else missing
     if words_of(dataset):
         steps.append(("numbers", _numbers(dataset, _filled(impute, seed) if missing else "passthrough")))
@@ -128,6 +134,9 @@ def prepared_columns(fitted: Any, dataset: "Dataset") -> list[PreparedColumn]:
     elif "numbers" in fitted.named_steps:
         names = [str(name) for name in fitted["numbers"].get_feature_names_out(given)]
         encoder = fitted["numbers"].named_transformers_["words"]
+        if not hasattr(encoder, "infrequent_categories_"):  # codes: a column stays a column
+            pairs = [(name, name) for name in names]
+            return [PreparedColumn(*pair) for pair in compress(pairs, fitted["vary"].get_support().tolist())]
         words = [word for word, n in zip(words_of(dataset), _n_categories(encoder), strict=True) for _ in range(n)]
         n_numbers = len(names) - len(words)
         pairs = [(name, name) for name in names[:n_numbers]]
@@ -164,6 +173,69 @@ def _filled(impute: str, seed: int) -> Any:
     if not imputer.from_others:
         return seeded(imputer.build(), seed)
     return Pipeline([("level", StandardScaler()), ("complete", seeded(imputer.build(), seed))])
+
+
+class CutColumns(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
+    """Numbers with more than 20 values cut into fifths of the rows; missing values stay missing."""
+
+    def fit(self, X: Any, y: Any = None) -> "CutColumns":
+        """Find the cuts."""
+        X = np.asarray(X, dtype=np.float64)
+        self.n_features_in_ = X.shape[1]
+        self.cuts_ = [_fifths(column[~np.isnan(column)]) for column in X.T]
+        return self
+
+    def transform(self, X: Any) -> np.ndarray:
+        """Numbers of the fifths, or the values themselves of columns with few."""
+        X = np.array(X, dtype=np.float64)
+        for column, cuts in enumerate(self.cuts_):
+            if len(cuts):
+                here = ~np.isnan(X[:, column])
+                X[here, column] = np.searchsorted(cuts, X[here, column])
+        return X
+
+
+class WordCodes(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
+    """Words, or codes of them, as numbers of their categories; missing ones and new categories are missing."""
+
+    def fit(self, X: Any, y: Any = None) -> "WordCodes":
+        """Find the categories."""
+        table = np.asarray(X, dtype=object)
+        self.n_features_in_ = table.shape[1]
+        self.categories_ = [
+            np.array(sorted({each for each in column if each is not None and each == each})) for column in table.T
+        ]
+        return self
+
+    def transform(self, X: Any) -> np.ndarray:
+        """Places among the categories."""
+        table = np.asarray(X, dtype=object)
+        found = np.empty(table.shape)
+        for column, known in enumerate(self.categories_):
+            place_of = {value: float(place) for place, value in enumerate(known.tolist())}
+            found[:, column] = [place_of.get(each, np.nan) for each in table[:, column]]
+        return found
+
+
+def _fifths(values: np.ndarray) -> np.ndarray:
+    """Where to cut a column; nowhere if it has few values."""
+    if len(np.unique(values)) <= _MOST_CATEGORIES:
+        return np.zeros(0)
+    return np.unique(np.quantile(values, [0.2, 0.4, 0.6, 0.8]))
+
+
+def _codes(dataset: "Dataset") -> Any:
+    """Columns of words as numbers of their categories, after the columns of numbers; a new category is missing."""
+    from sklearn.compose import ColumnTransformer
+
+    words = words_of(dataset)
+    known_words = set(words)
+    numbers = [name for name in dataset.columns if name not in known_words]
+    by_code = isinstance(dataset, CodedDataset)
+    places = [positions(dataset, names) if by_code else names for names in (numbers, words)]
+    return ColumnTransformer(
+        [("numbers", CutColumns(), places[0]), ("words", WordCodes(), places[1])], verbose_feature_names_out=False
+    )
 
 
 def _numbers(dataset: "Dataset", fill: Any) -> Any:

@@ -22,7 +22,8 @@ from fewer.study._errors import StudyError
 from fewer.study._scoring import scorer_named
 
 # How a candidate that takes no negative numbers gets them: scaled by the largest entry of a column, or as they are.
-Counts = Literal["scaled", "raw"] | None
+# One that makes columns of categories gets codes: one column for each of the table, missing values stay missing.
+Counts = Literal["scaled", "raw", "codes"] | None
 # Leaves of regression trees have one row, those of classification trees several.
 _MOST_ROWS_OF_A_TREE = {True: 100_000, False: 50_000}
 # Scores that are not defined for predictions below zero, some of them not for zero either.
@@ -89,11 +90,14 @@ class Recipe:
 
     @property
     def for_counts(self) -> Counts:
-        """How columns come to a reducer that takes no negative numbers; None for any other."""
+        """How columns come to a reducer that takes no negative numbers, or categories; None for any other."""
         from sklearn.utils import get_tags
 
         card = find(self.name)
-        positive = get_tags(self.reducer(seed=0)).input_tags.positive_only
+        tags = get_tags(self.reducer(seed=0)).input_tags
+        positive = tags.positive_only
+        if tags.categorical and "selector" not in card.roles:
+            return "codes"
         # What makes new columns of non-negative ones is a model of counts; scores of single columns compare them.
         if card.counts or (positive and "selector" not in card.roles):
             return "raw"

@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fewer._kernels._one_thread import one_thread
-from fewer.evaluate import Fold, cross_index, randomize, score_sizes
+from fewer.evaluate import Fold, cross_index, randomize, score_sizes, subset_path
 from fewer.study._candidates import size_path
+from fewer.study._coded import words_of
 from fewer.study._plan import Plan
 from fewer.study._recipes import BALANCED_SCORES, POSITIVE_SCORES, Recipe, can_be_scored
 from fewer.study._scoring import scoring_of
@@ -57,28 +58,47 @@ def do_null(work: NullWork, bench: Bench) -> dict[str, Any]:
 
 def reference_score(dataset: "Dataset", y: np.ndarray, folds: list[Fold], plan: Plan, null: Null) -> float:
     """Cross-indexed score of the best of a few quick learners behind a filter."""
-    tables = [_fold_table(dataset, y, fold, plan, null) for fold in folds]
+    learners = _learners(plan, null, sparse=dataset.is_sparse, y=y, n_train=min(len(fold.train) for fold in folds))
+    tables = [_fold_table(dataset, y, fold, plan, learners) for fold in folds]
     scores = np.concatenate([at_common_sizes([table[row] for table in tables])[1] for row in range(len(tables[0]))], 1)
     return cross_index(scores, "A").score
 
 
-def _fold_table(dataset: "Dataset", y: np.ndarray, fold: Fold, plan: Plan, null: Null) -> list[dict[str, Any]]:
+def _fold_table(dataset: "Dataset", y: np.ndarray, fold: Fold, plan: Plan, learners: list[Any]) -> list[dict[str, Any]]:
     """Scores of every learner at every size on one fold."""
-    from sklearn.frozen import FrozenEstimator
-
-    rows = prepared_fold(dataset, fold, plan)
+    X_train, X_test = _prepared(dataset, fold, plan)
     score_func = "anova" if plan.classify else "pearson"
-    selector = Recipe("SelectTop", {"score_func": score_func}).reducer(seed=plan.seed).fit(rows.X_train, y[fold.train])
-    sizes = size_path(rows.X_train.shape[1], _MOST_COLUMNS)
+    selector = Recipe("SelectTop", {"score_func": score_func}).reducer(seed=plan.seed).fit(X_train, y[fold.train])
+    path, sizes = subset_path(selector, X_train.shape[1]), size_path(X_train.shape[1], _MOST_COLUMNS)
     scoring = (
         _of_positive(plan.scoring, float(np.mean(y))) if plan.scoring in POSITIVE_SCORES else scoring_of(plan.scoring)
     )
     found = []
-    for learner in _learners(plan, null, sparse=dataset.is_sparse, y=y, n_train=len(fold.train)):
-        halves = rows.X_train, y[fold.train], rows.X_test, y[fold.test]
-        scored = score_sizes(FrozenEstimator(selector), learner, *halves, sizes=sizes, scoring=scoring)
+    for learner in learners:
+        halves = X_train, y[fold.train], X_test, y[fold.test]
+        scored = score_sizes(path, learner, *halves, sizes=sizes, scoring=scoring)
         found.append({"sizes": scored.sizes, "scores": scored.scores})
     return found
+
+
+def _prepared(dataset: "Dataset", fold: Fold, plan: Plan) -> tuple[Any, Any]:
+    """Rows held in and rows held out, as numbers on one scale.
+
+    Numbers without missing values are only standardised: on a small table, scikit-learn's checks take a hundred times
+    as long, and a test prepares hundreds of folds.
+    """
+    X = dataset.X
+    if not isinstance(X, np.ndarray) or words_of(dataset) or dataset.has_missing:
+        rows = prepared_fold(dataset, fold, plan)
+        return rows.X_train, rows.X_test
+    train, test = X[fold.train].astype(float), X[fold.test].astype(float)
+    vary = train.min(axis=0) < train.max(axis=0)
+    train, test = train[:, vary], test[:, vary]
+    middle = train.mean(axis=0)
+    width = np.sqrt(((train - middle) ** 2).mean(axis=0))
+    # Of values that differ by rounding alone, the deviations are as large as the rounding of the mean.
+    width = np.where(width <= 10 * np.finfo(float).eps * np.abs(middle), 1.0, width)
+    return (train - middle) / width, (test - middle) / width
 
 
 def _learners(plan: Plan, null: Null, *, sparse: bool, y: np.ndarray, n_train: int) -> list[Any]:

@@ -8,7 +8,7 @@ exponent of 2^n.
 import numpy as np
 from numba import njit
 
-BLOCK = 64
+BLOCK = 256
 """Rows that kernels work on side by side."""
 
 _MAGIC = 6755399441055744.0
@@ -17,7 +17,7 @@ _HIGH, _LOW = 6.93147180369123816490e-01, 1.90821492927058770002e-10
 _SMALLEST = -700.0
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, fastmath={"contract"})  # products and sums in one instruction
 def exp_into(target, x, shifts, size):
     """exp of the first ``size`` numbers, none above 0; those below -700 count as -700. ``shifts`` is overwritten."""
     for i in range(size):

@@ -56,7 +56,8 @@ def as_draws(log_lik: Any, log_weights: Any = None, var_name: str | None = None)
     if 0 in values.shape:
         raise ValueError(f"log_lik is empty: its shape is {values.shape}.")
     for chain, each in enumerate(values):
-        if not np.isfinite(each).all():
+        # A sum shows whether anything is not finite in a third of the time; it may also overflow.
+        if not np.isfinite(each.sum()) and not np.isfinite(each).all():
             draw, row = np.argwhere(~np.isfinite(each))[0]
             what = "NaN" if np.isnan(each[draw, row]) else f"{each[draw, row]:+}"
             where = f"draw {draw}, row {row}" + (f" of chain {chain}" if len(values) > 1 else "")

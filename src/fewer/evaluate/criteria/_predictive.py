@@ -20,16 +20,15 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
-from numba import njit
 from scipy.special import logsumexp
 
 from fewer._figures import GREY, Result, new_figure
 from fewer._kernels._arrays import in_threads, read_only
 from fewer._wording import counted, listed
 from fewer.catalogue import method as card
-from fewer.evaluate.criteria._exponentials import BLOCK, exp_into
 from fewer.evaluate.criteria._log_lik import Draws, as_draws, relative_efficiency
 from fewer.evaluate.criteria._pareto import smoothed_log_means
+from fewer.evaluate.criteria._row_moments import row_moments
 from fewer.evaluate.protocol._tasks import values_of, workers
 
 if TYPE_CHECKING:
@@ -214,67 +213,6 @@ class BayesLoo(PredictiveLoss):
         figure.add_scatter(y=self.pareto_k, mode="markers", name="k")
         figure.add_hline(y=self.good_k, line={"color": GREY, "dash": "dot"})
         return figure
-
-
-@njit(cache=True, nogil=True)
-def _row_moments(start, stop, indptr, log_lik, weights, higher, train, means, moments):
-    """log E[p], E[log p] and central moments 2 (to 4) of log p of blocks of rows; ``log_lik`` is (draws, rows).
-
-    Inner loops run over the rows of a block, which lie side by side, so that processors do several at once.
-    """
-    n_draws, n_rows = log_lik.shape
-    scaled = np.empty(BLOCK)
-    shifts, powers = np.empty(BLOCK), np.empty(BLOCK)
-    for block in range(start, stop):
-        first, last = block * BLOCK, min((block + 1) * BLOCK, n_rows)
-        width = last - first
-        top, mean, total = np.full(width, -np.inf), np.zeros(width), np.zeros(width)
-        second, third, fourth = np.zeros(width), np.zeros(width), np.zeros(width)
-        for s in range(n_draws):
-            line, weight = log_lik[s, first:last], weights[s]
-            if weight > 0.0:
-                for i in range(width):
-                    top[i] = max(top[i], line[i])
-                    mean[i] += weight * line[i]
-        for s in range(n_draws):
-            line, weight = log_lik[s, first:last], weights[s]
-            if weight > 0.0:
-                for i in range(width):
-                    centred = line[i] - mean[i]
-                    second[i] += weight * centred * centred
-                    scaled[i] = line[i] - top[i]
-                if higher:
-                    for i in range(width):
-                        centred = line[i] - mean[i]
-                        cube = weight * centred * centred * centred
-                        third[i] += cube
-                        fourth[i] += cube * centred
-                exp_into(powers, scaled, shifts, width)
-                for i in range(width):
-                    total[i] += weight * powers[i]
-        for i in range(width):
-            train[first + i] = np.log(total[i]) + top[i]
-            means[first + i] = mean[i]
-            moments[first + i, 0], moments[first + i, 1], moments[first + i, 2] = second[i], third[i], fourth[i]
-
-
-@dataclass(frozen=True, eq=False)
-class Moments:
-    """For each row: log E[p], E[log p], and the central moments 2 to 4 of log p over draws."""
-
-    log_mean: np.ndarray
-    mean_log: np.ndarray
-    central: np.ndarray
-
-
-def row_moments(draws: Draws, *, higher: bool = False) -> Moments:
-    """What WAIC and the cumulants are made of; moments 3 and 4 are 0 unless ``higher``."""
-    n = draws.n_rows
-    train, means, moments = np.empty(n), np.empty(n), np.empty((n, 3))
-    blocks = np.arange(-(-n // BLOCK) + 1) * BLOCK * draws.n_draws
-    table = np.ascontiguousarray(draws.values.reshape(draws.n_draws, n), dtype=np.float64)
-    in_threads(_row_moments, blocks, read_only(table), read_only(draws.weights), higher, train, means, moments, cost=8)
-    return Moments(train, means, moments)
 
 
 @card(

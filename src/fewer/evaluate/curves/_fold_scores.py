@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fewer._estimators import FastRoute, fitted, fold_scores, model_score, note_slow
+from fewer._estimators import FastRoute, asks_for_predictions, fitted, fold_scores, model_score, note_slow
 from fewer.evaluate.curves._subset_path import SubsetPath, inner_scores, path_predictions, subset_path
 from fewer.evaluate.protocol._table import Fold, columns_of, rows_of
 from fewer.extract import loadings, with_components
@@ -107,8 +107,8 @@ def score_sizes(
 
     Parameters
     ----------
-    selector : selector, or pipeline that ends with one
-        Not fitted.
+    selector : selector, pipeline that ends with one, or SubsetPath
+        Not fitted; or the subsets themselves, as :func:`subset_path` reads them off a fitted selector.
     estimator : estimator
         Not fitted.
     X_train, X_test : array, frame or sparse matrix
@@ -201,6 +201,8 @@ def fit_selector(selector: Any, X: Any, y: np.ndarray) -> tuple[Selected, Any]:
     from sklearn.base import clone
     from sklearn.pipeline import Pipeline
 
+    if isinstance(selector, SubsetPath):
+        return Selected(None, None, selector), X
     fitted = clone(selector)
     if not isinstance(fitted, Pipeline):
         fitted.fit(X, y)
@@ -234,7 +236,9 @@ def size_scores(
     scorer = check_scoring(learner, scoring=scoring)
     route = FastRoute(False, "share_work=False asks for fits")
     if share_work and sizes:
-        found, route = path_predictions(learner, X_train, y_train, X_test, path, sizes, scoring)
+        # A scorer that asks for predictions need not be looked for again.
+        asked = scorer if asks_for_predictions(scorer) else scoring
+        found, route = path_predictions(learner, X_train, y_train, X_test, path, sizes, asked)
         if found is not None:
             own = "accuracy" if is_classifier(learner) else "r2"
             return fold_scores(own if scoring is None else scoring, y_test, found)[:, 0], route

@@ -10,7 +10,7 @@ from fewer._figures import Result
 from fewer._wording import listed
 from fewer.catalogue import method
 from fewer.latent._components import TopFeatures, plot_rows, top_features
-from fewer.latent.aspects._plsa import TopicPrecision
+from fewer.latent.aspects._aspect_base import TopicPrecision
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go

@@ -312,7 +312,7 @@ class LatentTrait(LatentModel):
             warn_caller(
                 f"The slopes of {', '.join(steep[:5])} exceed {_STEEP:g}: these items separate the rows nearly "
                 "perfectly, as items with many answers in few rows do, and their slopes are not determined. Leave them "
-                "out, or merge answers."
+                "out, or merge answers; FactorAnalysis is for measurements."
             )
 
     def _posterior(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
