@@ -56,7 +56,7 @@ def time_estimate(plan: Plan, data: StudyData, *, n_workers: int | None = None) 
     whole = Bench(plan, data)
     parts = _parts(whole)
     seconds: dict[int, float] = {}
-    failed = []
+    failed: list[str] = []
     left = _SECONDS
     warm: set[str] = set()
     for number, candidate in enumerate(plan.candidates):
