@@ -253,3 +253,22 @@ def test_a_constant_column_and_short_sequences_do_no_harm():
         assert agreement(model.predict(X), states) > 0.95
     alone = quick(n_init=1).fit(X[:, :2], groups=np.arange(200))
     assert np.abs(alone.start_probabilities_ - alone.weights_).max() < 1e-3
+
+
+def test_an_unseen_word_that_begins_like_a_known_one_is_unseen():
+    model = quick(emission="categorical").fit(np.array([["a"], ["b"]] * 20))
+    with pytest.warns(UserWarning, match="holds 'abc', which was not there in fit"):
+        found = model.predict_proba(np.array([["abc"], ["b"]]))
+    assert found.shape == (2, 2)
+
+
+@pytest.mark.parametrize("covariance_type", ["full", "diag", "spherical"])
+def test_a_state_without_rows_keeps_a_finite_covariance(covariance_type):
+    model = quick(covariance_type=covariance_type).fit(np.ones((50, 2)))
+    assert np.abs(model.covariances_).max() < 1e6
+    assert np.isfinite(model.score(np.ones((5, 2))))
+
+
+def test_errors_name_the_column_of_a_frame():
+    with pytest.raises(ValueError, match="Column 'visits' holds -1"):
+        quick(emission="poisson").fit(pd.DataFrame({"age": [1.0, 2, 3, 4], "visits": [0.0, 1, -1, 2]}))

@@ -270,6 +270,14 @@ def test_wrong_parameters_are_refused(params, message):
         LatentClass(2, **params).fit(X)
 
 
+def test_a_column_of_other_values_is_reported():
+    X, _ = survey(60)
+    model = LatentClass(2, n_init=1, random_state=0).fit(X)
+    X[:, 1] += 10
+    with pytest.warns(UserWarning, match=r"Column 1 holds values that were not there in fit, such as 1\d\.0"):
+        model.predict(X)
+
+
 def test_gibbs_refuses_parts_of_rows():
     X, _ = survey(50)
     with pytest.raises(ValueError, match="whole numbers"):

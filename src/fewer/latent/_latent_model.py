@@ -26,7 +26,7 @@ from sklearn.callback import CallbackSupportMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
-from fewer._estimators import check_sample_weight, fit_steps, warn_caller
+from fewer._estimators import check_sample_weight, fit_steps, known_column, warn_caller
 
 OnStep = Callable[[], bool]
 
@@ -151,6 +151,11 @@ class LatentModel(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, Transfo
     @property
     def _n_features_out(self) -> int:
         return self.n_components_
+
+    def _column_name(self, place: int) -> str:
+        """What to call a column in messages: its name where there is one, and its place otherwise."""
+        names = getattr(self, "feature_names_in_", None)
+        return str(known_column(place, self.n_features_in_) if names is None else names[place])
 
     @property
     def n_best_starts_(self) -> int:

@@ -21,6 +21,7 @@ from fewer.latent.mixtures._class_mixture import kmeans_labels
 
 _RARE = 1e-10
 _SMALLEST_VARIANCE = 1e-12
+_EMPTY = 1e-10
 
 
 class Emission:
@@ -168,10 +169,13 @@ class GaussianEmission(Emission):
             shifts = sums / np.maximum(sizes, 1e-300)
             scatter = np.maximum(squares - shifts * sums, 0)
             if self.covariance_type == "spherical":
-                variances = (scatter.sum(axis=0) + ridge * len(old)) / np.maximum(sizes.sum(axis=0), 1e-300)
+                numbers = sizes.sum(axis=0)
+                variances = (scatter.sum(axis=0) + ridge * len(old)) / np.maximum(numbers, _EMPTY)
             else:
-                variances = ((scatter + ridge) / np.maximum(sizes, 1e-300)).T
-            return (old + shifts).T.copy(), np.clip(variances, _SMALLEST_VARIANCE, 1e300)
+                numbers = sizes.T
+                variances = (scatter + ridge).T / np.maximum(numbers, _EMPTY)
+            variances = np.where(numbers > _EMPTY, np.maximum(variances, _SMALLEST_VARIANCE), covariances)
+            return (old + shifts).T.copy(), variances
         sizes = np.maximum(posteriors.sum(axis=0), 1e-300)
         new_means = np.empty_like(means)
         scatters = np.empty((len(means), means.shape[1], means.shape[1]))
@@ -185,7 +189,8 @@ class GaussianEmission(Emission):
         eye = np.eye(means.shape[1])
         if self.covariance_type == "tied":
             return new_means, (scatters.sum(axis=0) + ridge * len(means) * eye) / sizes.sum()
-        return new_means, (scatters + ridge * eye) / sizes[:, None, None]
+        found = (scatters + ridge * eye) / np.maximum(sizes, _EMPTY)[:, None, None]
+        return new_means, np.where((sizes > _EMPTY)[:, None, None], found, covariances)
 
     def log_prior(self, parameters, total):
         if not self.reg_covar:
@@ -364,11 +369,9 @@ class CategoricalEmission(Emission):
             values = X[:, column]
             there = np.flatnonzero(~_is_missing(values))
             known = {value: place for place, value in enumerate(categories.tolist())}
-            # Distinct values first: a look-up for each row would take longer than an iteration of EM.
-            distinct, places = np.unique(values[there].astype(categories.dtype), return_inverse=True)
-            found = np.array([known.get(value, -1) for value in distinct.tolist()], dtype=np.int64)
-            unseen += [(column, distinct[place]) for place in np.flatnonzero(found < 0)]
-            own = found[places.ravel()]
+            present = values[there].tolist()
+            own = np.array([known.get(value, -1) for value in present], dtype=np.int64)
+            unseen += [(column, value) for value in dict.fromkeys(present) if value not in known]
             codes[there, column] = np.where(own < 0, -1, own + self.edges[column])
         if unseen:
             column, value = unseen[0]

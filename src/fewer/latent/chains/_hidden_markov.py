@@ -13,7 +13,7 @@ from sklearn.callback import with_callbacks
 from sklearn.utils import check_random_state, column_or_1d
 from sklearn.utils.validation import check_is_fitted
 
-from fewer._estimators import Interval, StrOptions, fit_context, validated
+from fewer._estimators import Interval, StrOptions, columns_known_as, fit_context, validated
 from fewer.catalogue import method
 from fewer.latent._latent_model import LatentModel, climb, row_weights
 from fewer.latent.chains._emissions import Emission, emission_of
@@ -134,8 +134,9 @@ class StateModel(LatentModel):
         sequences = self._sequences(groups, len(X))
         self._emission = emission_of(self.emission, self.covariance_type, self.reg_covar)
         X = sequences.gathered(X)
-        self._emission.learn(X)
-        return self._emission.prepare(X), sequences
+        with columns_known_as(list(getattr(self, "feature_names_in_", ()))):
+            self._emission.learn(X)
+            return self._emission.prepare(X), sequences
 
     def _in_units(self, rows: Any, indptr: np.ndarray, weights: np.ndarray | None):
         """Bring objectives to the units of the table: EM works without, so that ``tol`` does not depend on them."""
@@ -171,7 +172,8 @@ class StateModel(LatentModel):
         check_is_fitted(self)
         X = self._checked(X, reset=False)
         sequences = self._sequences(groups, len(X))
-        rows = self._emission.prepare(sequences.gathered(X))
+        with columns_known_as(list(getattr(self, "feature_names_in_", ()))):
+            rows = self._emission.prepare(sequences.gathered(X))
         chain = Chain(*self._chain)
         dtype = np.float32 if X.dtype == np.float32 else np.float64
         densities = self._emission.log_densities(rows, self._parameters)

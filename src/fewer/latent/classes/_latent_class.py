@@ -17,6 +17,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from fewer._estimators import Interval, StrOptions, fit_context, fit_steps, known_column, warn_caller
+from fewer._wording import counted, listed_values
 from fewer.catalogue import method
 from fewer.latent._components import match_components
 from fewer.latent._latent_model import Climb, Stride, accelerated, climb, row_weights
@@ -371,8 +372,9 @@ class LatentClass(RowClasses):
         n_cells = float(np.sum(np.log(sizes)))
         if self.n_components > 1 and np.log(self.n_parameters_ + 1) > n_cells + 1e-9:
             warn_caller(
-                f"{self.n_parameters_} parameters cannot be identified from a table of {np.exp(n_cells):.0f} different "
-                f"rows of answers: {self.n_components} classes need more items, or take fewer classes."
+                f"{counted(self.n_parameters_, 'parameter')} cannot be identified from a table of "
+                f"{counted(round(float(np.exp(n_cells))), 'different row')} of answers: {self.n_components} classes "
+                "need more items, or take fewer classes."
             )
 
     def _keep(self, state: Stride) -> None:
@@ -492,8 +494,21 @@ class LatentClass(RowClasses):
         codes = np.column_stack(
             [codes_of(column, known) for column, known in zip(columns, self.categories_, strict=True)]
         )
+        self._warn_of_other_values(columns, codes)
         sizes = np.maximum([len(each) for each in self.categories_], 1)
         return response_patterns(codes, np.ones(len(codes)), sizes), (codes == UNSEEN) @ self._log_unseen
+
+    def _warn_of_other_values(self, columns: list[Column], codes: np.ndarray) -> None:
+        """Say which column has mostly values that were not there in fit: numbers where there was text, for example."""
+        for place, (column, known) in enumerate(zip(columns, self.categories_, strict=True)):
+            strange = codes[:, place] == UNSEEN
+            if len(known) and 2 * strange.sum() > (~column.missing).sum():
+                warn_caller(
+                    f"Column {self._item_name(place)} holds values that were not there in fit, such as "
+                    f"{column.values[strange].tolist()[0]!r}, and tell nothing about the class; the categories are "
+                    f"{listed_values(known.tolist())}."
+                )
+                return
 
     def _class_posteriors(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
         patterns, unseen = self._new_patterns(X)

@@ -49,8 +49,9 @@ class IQGMEClassifier(ExpertMixture):
     n_components : int, default=20
         Largest number of experts, N; how many are used is inferred.
     solver : {"variational_bayes", "gibbs"}, default="variational_bayes"
-        Variational posterior, or draws from the posterior by Gibbs sampling. The second is a check of the first, and
-        takes some thirty times as long.
+        Variational posterior, or draws from the posterior by Gibbs sampling, which takes some ten to thirty times as
+        long. It is a check of the first, and can be better where training entries are missing and classes are
+        divided sharply: the variational posterior keeps missing entries and soft labels apart.
     concentration_shape_prior : float, default=0.05
         Shape of the gamma prior of the concentration of the Dirichlet process, tau_10.
     concentration_rate_prior : float, default=0.05

@@ -8,7 +8,7 @@ from sklearn.callback import with_callbacks
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from fewer._estimators import Interval, StrOptions, fit_context, known_column, validated
+from fewer._estimators import Interval, StrOptions, fit_context, validated
 from fewer.catalogue import method
 from fewer.latent._latent_model import Climb, LatentModel, climb, row_weights
 from fewer.latent.factors._causes import (
@@ -224,7 +224,7 @@ class CooperativeVQ(LatentModel):
         self.solver_ = self._chosen_solver()
         if self.solver_ == "gibbs":
             X, weights = _sorted_repetitions(X, weights)
-        self._offset, unit = observed_units(X, weights, self._name)
+        self._offset, unit = observed_units(X, weights, self._column_name)
         self._unit = np.where(unit > 0, unit, 1.0)
         table = table_of((X - self._offset) / self._unit, weights)
         self._table = table
@@ -253,10 +253,6 @@ class CooperativeVQ(LatentModel):
 
     def _is_small(self) -> bool:
         return self.n_components * np.log(self.n_levels) <= np.log(MOST_COMBINATIONS) + 1e-9
-
-    def _name(self, column: int) -> str:
-        names = getattr(self, "feature_names_in_", None)
-        return str(known_column(column, self.n_features_in_) if names is None else names[column])
 
     def _start(self, table: Table, random: np.random.RandomState) -> Causes:
         return starting_causes(table, self.n_components, self.n_levels, self.noise_floor, random)

@@ -14,7 +14,6 @@ from fewer._estimators import (
     StrOptions,
     check_feature_names_in,
     fit_context,
-    known_column,
     validated,
     warn_caller,
 )
@@ -198,15 +197,19 @@ class FactorAnalysis(LatentModel):
         X = validated(self, X, dtype=(np.float64, np.float32), ensure_all_finite="allow-nan", ensure_min_samples=2)
         weights = row_weights(sample_weight, X)
         weights = np.ones(len(X)) if weights is None else weights
-        X, weights = X[weights > 0].astype(np.float64), weights[weights > 0]
-        self._offset, self._unit = observed_units(X, weights, self._name)
+        X = np.ascontiguousarray(X, dtype=np.float64)  # the same sums for every layout in memory
+        if not weights.all():
+            X, weights = X[weights > 0], weights[weights > 0]
+        self._offset, self._unit = observed_units(X, weights, self._column_name)
         used = self._unit > 0
         if self.n_components > used.sum():
             raise ValueError(
                 f"n_components={self.n_components} factors of n_features = {X.shape[1]} columns, of which {used.sum()} "
                 "vary: there cannot be more factors than columns that vary."
             )
-        rows = rows_of((X[:, used] - self._offset[used]) / self._unit[used], weights)
+        standard = (X if used.all() else X[:, used]) - self._offset[used]
+        standard /= self._unit[used]
+        rows = rows_of(standard, weights)
         product = product_of(rows) if rows.observed is None else None
         n_starts = 0
 
@@ -226,10 +229,6 @@ class FactorAnalysis(LatentModel):
         self._test_of_fit(rows, product)
         self._warn_of_problems(used)
         return self
-
-    def _name(self, column: int) -> str:
-        names = getattr(self, "feature_names_in_", None)
-        return str(known_column(column, self.n_features_in_) if names is None else names[column])
 
     def _keep(self, state: Factors) -> None:
         used, unit = self._unit > 0, self._unit
@@ -274,7 +273,7 @@ class FactorAnalysis(LatentModel):
             )
         at_floor = np.flatnonzero(used & (self.uniquenesses_ <= 1.01 * self.noise_floor))
         if len(at_floor):
-            names = listed([self._name(column) for column in at_floor[:5]])
+            names = listed([self._column_name(column) for column in at_floor[:5]])
             more = "" if len(at_floor) <= 5 else f" and {len(at_floor) - 5} more"
             warn_caller(
                 f"Heywood case: the noise variance of {names}{more} fell to noise_floor={self.noise_floor:g} of the "
@@ -282,7 +281,7 @@ class FactorAnalysis(LatentModel):
                 "that repeat others, or raise noise_floor."
             )
         if not used.all():
-            names = listed([self._name(column) for column in np.flatnonzero(~used)[:5]])
+            names = listed([self._column_name(column) for column in np.flatnonzero(~used)[:5]])
             warn_caller(f"{(~used).sum()} of the columns are constant ({names}): their loadings are 0.")
 
     def _posterior(self, X: Any):
@@ -290,7 +289,9 @@ class FactorAnalysis(LatentModel):
         X = validated(self, X, reset=False, dtype=(np.float64, np.float32), ensure_all_finite="allow-nan")
         used = self._unit > 0
         unit = self._unit[used]
-        rows = rows_of((X[:, used].astype(np.float64) - self.mean_[used]) / unit, np.ones(len(X)))
+        standard = np.ascontiguousarray(X if used.all() else X[:, used], dtype=np.float64) - self.mean_[used]
+        standard /= unit
+        rows = rows_of(standard, np.ones(len(X)))
         W = (self.components_.T @ self._turn)[used] / unit[:, None]
         model = Factors(np.zeros(used.sum()), W, self.noise_variance_[used] / unit**2)
         return X, rows, posterior(rows, model)

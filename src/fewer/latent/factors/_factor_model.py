@@ -81,16 +81,23 @@ def rows_of(X: np.ndarray, weights: np.ndarray) -> Rows:
 def observed_units(X: np.ndarray, weights: np.ndarray, name_of: Callable[[int], str]) -> tuple[np.ndarray, np.ndarray]:
     """Means and standard deviations of what is observed of each column; 0 for constant columns."""
     missing = np.isnan(X)
-    totals = weights @ ~missing if missing.any() else np.full(X.shape[1], weights.sum())
-    if (totals == 0).any():
-        name = name_of(int(np.flatnonzero(totals == 0)[0]))
-        raise ValueError(f"Column {name} has no observed value: leave it out.")
-    first = np.nanmin(X, axis=0)
-    offset = first + weights @ np.where(missing, 0.0, X - first) / totals
-    centred = np.where(missing, 0.0, X - offset)
-    largest = np.abs(centred).max(axis=0)
+    if not missing.any():
+        # Of large numbers, the weighted mean of differences is more exact than that of the numbers.
+        offset = X[0] + weights @ (X - X[0]) / weights.sum()
+        centred = X - offset
+        totals: Any = weights.sum()
+    else:
+        totals = weights @ ~missing
+        if (totals == 0).any():
+            name = name_of(int(np.flatnonzero(totals == 0)[0]))
+            raise ValueError(f"Column {name} has no observed value: leave it out.")
+        first = np.nanmin(X, axis=0)
+        offset = first + weights @ np.where(missing, 0.0, X - first) / totals
+        centred = np.where(missing, 0.0, X - offset)
+    largest = np.maximum(centred.max(axis=0), -centred.min(axis=0))
     centred /= np.where(largest > 0, largest, 1.0)
-    unit = largest * np.sqrt(weights @ centred**2 / totals)
+    centred *= centred
+    unit = largest * np.sqrt(weights @ centred / totals)
     return offset, np.where(unit > 1e-12 * np.abs(offset), unit, 0.0)
 
 
@@ -331,11 +338,14 @@ def product_of(rows: Rows) -> Product:
     """The covariance of complete rows; where there are fewer rows than columns, and many of these, the rows."""
     share = rows.weights / rows.total
     mean = share @ rows.X
-    centred = rows.X - mean
-    centred *= np.sqrt(share)[:, None]
-    if _NEWTON_COLUMNS < centred.shape[1] > len(centred):
+    if _NEWTON_COLUMNS < rows.X.shape[1] > len(rows.X):
+        centred = (rows.X - mean) * np.sqrt(share)[:, None]
         return Product(None, centred, np.einsum("ij,ij->j", centred, centred), mean)
-    S = centred.T @ centred
+    # The columns were centred before, so that the mean is small, and nothing cancels.
+    alike = bool(np.ptp(rows.weights) == 0)
+    weighted = rows.X if alike else rows.X * np.sqrt(share)[:, None]
+    S = weighted.T @ weighted
+    S = (S * share[0] if alike else S) - np.outer(mean, mean)
     return Product(S, None, np.diag(S), mean)
 
 

@@ -19,7 +19,7 @@ from sklearn.callback import with_callbacks
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from fewer._estimators import Interval, fit_context, known_column, validated, warn_caller
+from fewer._estimators import Interval, fit_context, validated, warn_caller
 from fewer.catalogue import method
 from fewer.latent._latent_model import climb, row_weights
 from fewer.latent.classes._row_classes import RowClasses
@@ -264,11 +264,11 @@ class MixtureOfFactorAnalyzers(RowClasses):
             raise ValueError(f"n_factors={self.n_factors} factors of n_features = {X.shape[1]} columns: take fewer.")
         if self.n_components > len(X):
             raise ValueError(f"n_components={self.n_components} groups of n_samples = {len(X)} rows: take fewer.")
-        self._offset, unit = observed_units(X, weights, self._name)
+        self._offset, unit = observed_units(X, weights, self._column_name)
         if not unit.all():
             place = int(np.flatnonzero(unit == 0)[0])
             warn_caller(
-                f"{np.sum(unit == 0)} of the columns are constant, such as {self._name(place)}: leave them out."
+                f"{np.sum(unit == 0)} of the columns are constant, such as {self._column_name(place)}: leave them out."
             )
         self._unit = np.where(unit > 0, unit, 1.0)
         rows = rows_of((X - self._offset) / self._unit, weights)
@@ -302,10 +302,6 @@ class MixtureOfFactorAnalyzers(RowClasses):
             Numbers from 0 on; group 0 is the largest.
         """
         return self.fit(X, sample_weight=sample_weight).predict(X)
-
-    def _name(self, column: int) -> str:
-        names = getattr(self, "feature_names_in_", None)
-        return str(known_column(column, self.n_features_in_) if names is None else names[column])
 
     def _keep(self, state: FactorMixture) -> None:
         order = np.argsort(-state.weights, kind="stable")

@@ -16,7 +16,7 @@ from fewer.latent.chains._emissions import CategoricalEmission
 from fewer.latent.chains._forward_backward import Chain
 from fewer.latent.chains._hidden_markov import ChainModel, ChainState, Sequences, StateModel, starting_state
 from fewer.latent.regularized._constraints import Constraint, L1LinfSparsity, Setting
-from fewer.latent.regularized._projection import terms_of
+from fewer.latent.regularized._projection import listed_constraints, terms_of
 from fewer.latent.regularized._regularized_em import (
     Problem,
     RegularizedState,
@@ -64,7 +64,7 @@ class _RegularizedModel(StateModel):
     _problem: Problem
 
     def _listed(self) -> list[Constraint]:
-        return [self.constraints] if isinstance(self.constraints, Constraint) else list(self.constraints)
+        return listed_constraints(self.constraints)
 
     def _checked(self, X: Any, *, reset: bool) -> np.ndarray:
         return super()._checked(self._without_named(X), reset=reset)

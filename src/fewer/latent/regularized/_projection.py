@@ -243,10 +243,7 @@ def terms_of(
     """Terms of the dual: all linear constraints in one, and one for each penalty."""
     if hasattr(constraints, "apply") and hasattr(constraints, "adjoint"):
         return [_OperatorTerm(constraints, (setting.n_rows, setting.n_components), slack, strength, norm)]
-    listed = [constraints] if isinstance(constraints, Constraint) else list(constraints)
-    wrong = [each for each in listed if not isinstance(each, Constraint)]
-    if wrong:
-        raise TypeError(f"constraints must be LinearConstraint, ProportionConstraint ..., not {wrong[0]!r}.")
+    listed = listed_constraints(constraints)
     shape = (setting.n_rows, setting.n_components)
     rows = [found for each in listed if (found := each.linear_rows(setting)) is not None and len(found.b)]
     terms: list[Any] = []
@@ -262,6 +259,15 @@ def terms_of(
             term = SparsityTerm(each.grouped_rows(setting), *shape, float(each.alpha))
             terms += [term] if term.size else []
     return terms
+
+
+def listed_constraints(constraints: Any) -> list[Constraint]:
+    """One constraint or several, as a list."""
+    listed = [constraints] if isinstance(constraints, Constraint) else list(constraints)
+    wrong = [each for each in listed if not isinstance(each, Constraint)]
+    if wrong:
+        raise TypeError(f"constraints must be LinearConstraint, ProportionConstraint ..., not {wrong[0]!r}.")
+    return listed
 
 
 class _OperatorTerm(LinearTerm):
@@ -312,10 +318,7 @@ def project(
     if linear and size == 1:
         return _bisected(dual, terms[0], tol)
     if linear and terms[0].slack == "none":
-        found = _quasi_newton(dual, terms[0], first, tol, max_iter)
-        if found.converged:
-            return found
-        first = found.lambda_
+        return _quasi_newton(dual, terms[0], first, tol, max_iter)
     return _proximal(dual, first, tol, max_iter)
 
 
@@ -363,16 +366,20 @@ def _quasi_newton(dual: Dual, term: LinearTerm, first: np.ndarray, tol: float, m
         return -value, -gradient * units
 
     bounds = [(-_FARTHEST if equal else 0.0, _FARTHEST) for equal in term.equality]
-    options = {"maxiter": max_iter, "maxfun": 4 * max_iter, "ftol": 0.0, "gtol": tol, "maxcor": 20, "maxls": 40}
-    found = optimize.minimize(negative, first / units, jac=True, method="L-BFGS-B", bounds=bounds, options=options)
-    best = found.x * units
-    gradient = dual.smooth(best)[1]
-    if np.abs(found.x).max() >= _FARTHEST and term.excess(gradient + term.b) > 1e-6:
-        raise EmptyConstraintSetError("they stay violated however much they cost")
-    free = term.equality | (best > 0)
-    residual = np.where(free, gradient, np.maximum(gradient, 0))
-    scale = max(1.0, float(np.abs(term.b).max()))
-    return dual.described(best, bool(np.abs(residual).max(initial=0) <= 10 * tol * scale))
+    # Gradients of sums over many rows are known to their rounding only: a tolerance in the units of phi and b.
+    gtol = tol * max(1.0, float(np.abs(term.b).max())) * float(units.min())
+    options = {"maxiter": max_iter, "maxfun": 4 * max_iter, "ftol": 0.0, "gtol": gtol, "maxcor": 20, "maxls": 40}
+    scaled, converged = first / units, False
+    for _ in range(3):  # rounding may end a line search early; another round starts with a new estimate of curvature
+        scaled = optimize.minimize(negative, scaled, jac=True, method="L-BFGS-B", bounds=bounds, options=options).x
+        gradient = dual.smooth(scaled * units)[1]
+        if np.abs(scaled).max() >= _FARTHEST and term.excess(gradient + term.b) > 1e-6:
+            raise EmptyConstraintSetError("they stay violated however much they cost")
+        residual = np.where(term.equality | (scaled > 0), gradient, np.maximum(gradient, 0))
+        converged = bool((np.abs(residual * units).max(initial=0)) <= 10 * gtol)
+        if converged:
+            break
+    return dual.described(scaled * units, converged)
 
 
 def _proximal(dual: Dual, first: np.ndarray, tol: float, max_iter: int) -> Projection:
