@@ -9,6 +9,7 @@ that many. ``--memory`` measures peak memory too.
 """
 
 import warnings
+from collections.abc import Callable
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
@@ -109,7 +110,7 @@ def to_equal_perplexity(n_components: int, folder: Path) -> Contest:
         options = {"learning_method": method, "max_iter": n_passes, "random_state": 0}
         return LatentDirichletAllocation(n_components, **PRIORS, **options).fit(train).components_
 
-    fits = {
+    fits: dict[str, Callable[[int], np.ndarray]] = {
         "fewer": fewer,
         "scikit-learn, online": partial(scikit_learn, "online"),
         "scikit-learn, batch": partial(scikit_learn, "batch"),
@@ -122,7 +123,7 @@ def to_equal_perplexity(n_components: int, folder: Path) -> Contest:
         }
     target = max(values.min() for values in reached.values())
     needed = {name: PASSES[int((values <= target + 1e-12).argmax())] for name, values in reached.items()}
-    calls = {name: partial(fit, needed[name]) for name, fit in fits.items()}
+    calls: dict[str, Callable[[], np.ndarray]] = {name: partial(fit, needed[name]) for name, fit in fits.items()}
     return Contest(
         ours={"fewer": calls.pop("fewer")},
         peers=calls,
