@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy import sparse
 
 from fewer._estimators import known_column, refuse_dataset, validated
 from fewer._wording import listed_values
@@ -241,3 +242,11 @@ def item_blocks(codes: np.ndarray, n_categories: np.ndarray) -> Blocks:
         np.concatenate(starts).astype(np.int32),
         np.concatenate(answers).astype(np.int32),
     )
+
+
+def indicator_matrix(codes: np.ndarray, n_categories: np.ndarray) -> sparse.csr_array:
+    """Indicators of the answers, of shape (rows, categories of all items)."""
+    offsets = np.concatenate([[0], np.cumsum(n_categories)])
+    rows, items = np.nonzero(codes >= 0)
+    places = codes[rows, items] + offsets[items]
+    return sparse.csr_array((np.ones(len(rows)), (rows, places)), shape=(len(codes), int(offsets[-1])))
