@@ -46,6 +46,7 @@ exclude_patterns = [
     "auto_gallery/*.ipynb",
     "auto_gallery/*.py",
     "how_to/*.py",
+    "data/*.md",
     "generated/*.md",
 ]
 templates_path = ["_templates"]

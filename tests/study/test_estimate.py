@@ -70,6 +70,16 @@ class Clock:
         monkeypatch.setattr(estimate, "do_fold", do_fold)
 
 
+def test_when_the_time_is_over_the_rest_is_taken_to_be_as_slow(plan, data, monkeypatch):
+    """Each of the candidates but the first takes half an hour, and one of them is enough to know."""
+    clock = Clock(monkeypatch, lambda n, p: 1800.0)
+    monkeypatch.setattr(estimate, "do_null", lambda work, bench: None)
+    said = time_estimate(plan, data, n_workers=1)
+    assert len(plan.candidates) == 3
+    assert "about 9.0 hours for the candidates" in said  # three on six folds
+    assert len(clock.folds) < 3 * len(estimate._parts(estimate.Bench(plan, data))) + 3
+
+
 @pytest.mark.parametrize(("unit", "largest"), [(1e-9, 400), (1e-7, 200), (1e-5, 50)])
 def test_a_slow_candidate_is_timed_on_parts_of_the_table(unit, largest, make_table, monkeypatch):
     data = study_data(make_table(n_rows=800, n_columns=400))

@@ -212,7 +212,10 @@ def class_log_probabilities(found: Agreement, labels: Labels) -> np.ndarray:
     "classes apart by itself: words and links of a page, sound and image, two laboratories.",
     cost="O(n p k) time for a step of a view's fit",
     paper="posterior-regularization",
-    examples=lambda: [AgreementClassifier(random_state=0), AgreementClassifier([[0, 1], [2, 3], [4, 5]], C=10.0)],
+    examples=lambda: [
+        AgreementClassifier(random_state=0),
+        AgreementClassifier(C=10.0, unlabeled_weight=2.0, random_state=0),
+    ],
     depends_on_scale="the prior on the weights is in the units of the columns",
 )
 class AgreementClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):

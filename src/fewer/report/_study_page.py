@@ -246,7 +246,9 @@ def _figure_html(name: str, pictures: Mapping[str, Picture]) -> Any:
         return Markup("")
     picture = pictures[name]
     legend = legend_html(picture.figure)
-    data = _json_in_html(picture.figure.update_layout(showlegend=False, template="none").to_json())
+    # The legend is HTML, and the title a heading.
+    plain = picture.figure.update_layout(showlegend=False, template="none", legend=None, title=None)
+    data = _json_in_html(plain.to_json())
     return Markup(
         f'<figure>{legend}<div class="plot" id="plot-{name}" data-figure="data-{name}" role="img" '
         f'aria-label="{escape(picture.in_words)}" style="height: {picture.figure.layout.height}px"></div>'

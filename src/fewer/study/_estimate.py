@@ -56,10 +56,12 @@ def time_estimate(plan: Plan, data: StudyData, *, n_workers: int | None = None) 
     whole = Bench(plan, data)
     parts = _parts(whole)
     seconds: dict[int, float] = {}
-    failed = []
+    failed: list[str] = []
     left = _SECONDS
     warm: set[str] = set()
     for number, candidate in enumerate(plan.candidates):
+        if left <= 0 and number - len(failed) > 1:
+            break
         started = time.perf_counter()
         try:
             with warnings.catch_warnings():
@@ -71,6 +73,10 @@ def time_estimate(plan: Plan, data: StudyData, *, n_workers: int | None = None) 
         left = max(left - (time.perf_counter() - started), 0.0)
     if not seconds:
         raise StudyError(f"No candidate can be run. {failed[0]}")
+    # Those that there was no time for are taken to be as slow as the others, without the baseline, on average.
+    known = list(seconds.values())[1:] or list(seconds.values())
+    untimed = range(len(seconds) + len(failed), len(plan.candidates))
+    seconds |= dict.fromkeys(untimed, sum(known) / len(known))
     workers = joblib.effective_n_jobs(n_workers or -1)
     folds = sum(seconds.values()) * plan.n_folds * plan.n_repeats
     n_tests = len(nulls_of(plan))

@@ -15,7 +15,7 @@ from fewer.latent._latent_model import climb
 from fewer.latent.chains._emissions import CategoricalEmission
 from fewer.latent.chains._forward_backward import Chain
 from fewer.latent.chains._hidden_markov import ChainModel, ChainState, Sequences, StateModel, starting_state
-from fewer.latent.regularized._constraints import Constraint, L1LinfSparsity, Setting
+from fewer.latent.regularized._constraints import AtMostCount, Constraint, Setting
 from fewer.latent.regularized._projection import listed_constraints, terms_of
 from fewer.latent.regularized._regularized_em import (
     Problem,
@@ -77,7 +77,7 @@ class _RegularizedModel(StateModel):
             return X
         return safe_indexing(X, [place for place, name in enumerate(names) if name not in named], axis=1)
 
-    def _setting(self, X: Any) -> Setting:
+    def _setting(self, X: Any, n_rows: int) -> Setting:
         names = get_feature_names(X)
 
         def column(name: str) -> np.ndarray:
@@ -86,13 +86,12 @@ class _RegularizedModel(StateModel):
                 raise ValueError(f"A constraint names the column {name!r}: {there}.")
             return np.asarray(safe_indexing(X, [list(names).index(name)], axis=1)).ravel()
 
-        n_rows = X.shape[0] if hasattr(X, "shape") else len(X)
         return Setting(n_rows, self.n_components, column)
 
     def _terms(self, X: Any, sequences: Sequences) -> list[Any]:
         if sequences.order is not None and self._listed():
             raise ValueError("Constraints count rows as they are: put the rows of each sequence next to each other.")
-        setting, strength = self._setting(X), float(self.slack_strength)
+        setting, strength = self._setting(X, int(sequences.indptr[-1])), float(self.slack_strength)
         return terms_of(self._listed(), setting, slack=self.slack, strength=strength, norm=self.norm)
 
     def _start(self, rows: Any, random: np.random.RandomState, spread: bool) -> ChainState:
@@ -206,7 +205,13 @@ def _known_labels(labels: Any, n_rows: int, n_components: int) -> np.ndarray:
     examples=lambda: [
         PosteriorRegularizedMixture(2, init_em_iter=5, max_iter=20, tol=1e-3),
         PosteriorRegularizedMixture(
-            2, L1LinfSparsity(np.repeat([0, 1], 45), alpha=0.5), init_em_iter=5, max_iter=5, tol=1e-3
+            2,
+            AtMostCount([0, 1], component=0),
+            slack="penalty",
+            slack_strength=1.0,
+            init_em_iter=5,
+            max_iter=5,
+            tol=1e-3,
         ),
     ],
 )
@@ -520,7 +525,9 @@ class PosteriorRegularizedMixture(_RegularizedModel):
         PosteriorRegularizedHMM(2, emission="gaussian", init_em_iter=5, max_iter=20, tol=1e-3),
         PosteriorRegularizedHMM(
             2,
-            L1LinfSparsity(np.repeat([0, 1], 45), alpha=0.5),
+            AtMostCount([0, 1], component=0),
+            slack="penalty",
+            slack_strength=1.0,
             emission="gaussian",
             init_em_iter=5,
             max_iter=5,

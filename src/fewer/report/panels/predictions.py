@@ -110,15 +110,15 @@ def calibration_figure(found: dict[str, Any], before: dict[str, Any] | None = No
     figure.add_trace(
         go.Scatter(
             x=found["predicted"],
-            y=observed,
+            y=found["observed"],
             mode="markers",
             name="held-out rows",
             marker={"color": _figures.BLUE, "size": 8},
             error_y={
                 "type": "data",
                 "symmetric": False,
-                "array": np.array(found["high"]) - observed,
-                "arrayminus": observed - np.array(found["low"]),
+                "array": np.round(np.array(found["high"]) - observed, 4).tolist(),
+                "arrayminus": np.round(observed - np.array(found["low"]), 4).tolist(),
                 "color": _figures.BLUE,
                 "thickness": 1.5,
                 "width": 0,

@@ -183,10 +183,10 @@ def _in_bins(p: np.ndarray, hit: np.ndarray, n_repeats: int, confidence: float) 
     rows = counts[full] / n_repeats  # repeats predict the same rows again
     low, high = _wilson(observed, rows, confidence)
     return {
-        "predicted": predicted.tolist(),
-        "observed": observed.tolist(),
-        "low": low.tolist(),
-        "high": high.tolist(),
+        "predicted": np.round(predicted, 4).tolist(),
+        "observed": np.round(observed, 4).tolist(),
+        "low": np.round(low, 4).tolist(),
+        "high": np.round(high, 4).tolist(),
         "rows": rows.tolist(),
         "error": float(np.average(np.abs(predicted - observed), weights=rows)),
     }
