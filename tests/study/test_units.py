@@ -66,6 +66,15 @@ def test_groups_are_ranked_by_their_mean_score():
     assert path.sizes([1, 2, 3, 9]) == [1, 2]
 
 
+def test_one_useful_category_is_enough_for_its_column():
+    units = Units.of(["colour", "colour", "colour", "b", "c"], {"b": "g", "c": "g"})
+    path = UnitPath.of(Scored([0, 4, 0, 3, 1]), units)
+    assert [units.names[unit] for unit in path.order] == ["colour", "g"]
+    assert path.scores.tolist() == [4, 2]
+    by_place = UnitPath.of(Ranked(1, 3, 4, 0, 2), units)  # the best category first; b, c second and third from it
+    assert [units.names[unit] for unit in by_place.order] == ["colour", "g"]
+
+
 def test_without_scores_groups_are_ranked_by_their_mean_place():
     units = Units.of(["a", "b", "c", "d"], {"a": "g", "b": "g"})
     path = UnitPath.of(Ranked(2, 0, 1, 3), units)  # c, a, b, d

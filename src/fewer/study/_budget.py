@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 # Its name in the journal.
 BUDGET = "budget"
-# What a fold costs after the candidates are scored, in seconds of the candidates on it: 0.2 to 0.5 on real tables.
+# What a fold costs after the candidates are scored, as a share of what these take on it: 0.36 in a quick study of khan.
 _AFTERWARDS = 0.4
 _UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 _TIME = re.compile(r"(?:\d+(?:\.\d+)?[smhd])+")

@@ -1,9 +1,10 @@
 """Columns that enter and leave a subset together, and columns that are in every subset.
 
 A unit is what a size counts: a column of the table with all its categories, or a group of columns that the user has
-named. A unit's joint score is the mean of the scores that a selector gives its columns; for columns that are scaled
+named. A column of categories has the score of its best category, so that one useful category among many is enough. A
+group has the mean of the scores of its columns, so that a large group has no advantage; for columns that are scaled
 alike and scored by shares of variance, that is the trace statistic of a multivariate test (Dempster 1958). Where a
-selector gives an order only, it is the mean of the places, counted from the last.
+selector gives an order only, places count as scores, from the last.
 
 Columns that are always in are no candidates. Selectors rank the others by what is left of them after a linear
 regression on those that are always in, fitted on the same rows, so that a column gets no credit for what is known.
@@ -45,11 +46,14 @@ class Units:
         Places of the columns of each.
     always : ndarray
         Places of the columns that are in every subset.
+    sources : tuple of str
+        Column of the table that each is made of.
     """
 
     names: tuple[str, ...]
     members: tuple[np.ndarray, ...]
     always: np.ndarray
+    sources: tuple[str, ...]
 
     @classmethod
     def of(cls, sources: Sequence[str], groups: Mapping[str, str], always: Iterable[str] = ()) -> "Units":
@@ -76,7 +80,7 @@ class Units:
             if source not in fixed:
                 found.setdefault(groups.get(source, source), []).append(place)
         kept = [place for place, source in enumerate(sources) if source in fixed]
-        return cls(tuple(found), tuple(map(np.array, found.values())), np.array(kept, dtype=int))
+        return cls(tuple(found), tuple(map(np.array, found.values())), np.array(kept, dtype=int), tuple(sources))
 
     @property
     def n(self) -> int:
@@ -111,6 +115,22 @@ class Units:
             return reducer
         parts = [("always", "passthrough", self.always.tolist()), ("new", reducer, self.others.tolist())]
         return ColumnTransformer(parts, sparse_threshold=0)
+
+    def joint_scores(self, scores: np.ndarray) -> np.ndarray:
+        """The score of each unit, from those of the columns to choose from.
+
+        Examples
+        --------
+        >>> units = Units.of(["colour", "colour", "x", "y"], {"x": "axes", "y": "axes"})
+        >>> units.joint_scores(np.array([0.9, 0.1, 0.8, 0.6]))
+        array([0.9, 0.7])
+        """
+        of_column: list[dict[str, float]] = [{} for _ in self.members]
+        unit_at = {int(place): unit for unit, places in enumerate(self.members) for place in places}
+        for place, score in zip(self.others, scores, strict=True):
+            best, source = of_column[unit_at[int(place)]], self.sources[place]
+            best[source] = max(best.get(source, -np.inf), float(score))
+        return np.array([np.mean(list(best.values())) for best in of_column])
 
     def norms(self, weights: np.ndarray) -> np.ndarray:
         """The norm of the weights of the columns of each unit."""
@@ -159,9 +179,7 @@ class UnitPath:
                 scores = None
         if units.is_plain:
             return cls(units, [int(column) for column in columns], scores, path.subsets if path.order is None else None)
-        number = {int(column): at for at, column in enumerate(units.others)}
-        worth = place if scores is None else scores
-        joint = np.array([worth[[number[int(each)] for each in places]].mean() for places in units.members])
+        joint = units.joint_scores(place if scores is None else scores)
         order = [int(unit) for unit in np.argsort(-np.round(joint, 10), kind="stable")]
         return cls(units, order, None if scores is None else joint)
 
