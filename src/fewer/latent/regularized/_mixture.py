@@ -10,11 +10,12 @@ from sklearn.utils import check_random_state, column_or_1d
 from sklearn.utils.validation import check_is_fitted
 
 from fewer._estimators import Interval, StrOptions, fit_context, get_feature_names, safe_indexing, warn_caller
+from fewer._wording import did_you_mean, listed
 from fewer.catalogue import method
 from fewer.latent._latent_model import climb
 from fewer.latent.chains._forward_backward import Chain
 from fewer.latent.chains._hidden_markov import ChainState, Sequences, StateModel, starting_state
-from fewer.latent.regularized._constraints import AtMostCount, Constraint, Setting
+from fewer.latent.regularized._constraints import AtMostCount, Constraint, L1LinfSparsity, Setting
 from fewer.latent.regularized._projection import listed_constraints, terms_of
 from fewer.latent.regularized._regularized_em import (
     Problem,
@@ -74,7 +75,30 @@ class RegularizedModel(StateModel):
         names = get_feature_names(X) if named else None
         if names is None or not named & set(names):
             return X
+        if named >= set(names):
+            raise ValueError(
+                f"The constraints name all columns of X ({listed([str(name) for name in names])}), and columns that a "
+                "constraint names are not part of the model. Pass their values to the constraint as an array instead."
+            )
         return safe_indexing(X, [place for place, name in enumerate(names) if name not in named], axis=1)
+
+    def _check_named(self, X: Any) -> None:
+        """Raise for a name that is not there, before its column is missed elsewhere; and for constraints for free."""
+        names = get_feature_names(X)
+        for name in sorted(set().union(*(each.column_names() for each in self._listed()))):
+            if names is None or name not in list(names):
+                there = (
+                    "X has no names of columns"
+                    if names is None
+                    else did_you_mean(name, list(map(str, names)), "columns")
+                )
+                raise ValueError(f"A constraint names the column {name!r}, which X does not have. {there}")
+        bounded = any(not isinstance(each, L1LinfSparsity) for each in self._listed())
+        if self.slack == "penalty" and self.slack_strength == 0 and bounded:
+            raise ValueError(
+                "slack='penalty' with slack_strength=0 is without effect: violations of constraints cost nothing. Give "
+                "a price, such as slack_strength=10."
+            )
 
     def _setting(self, X: Any, n_rows: int) -> Setting:
         names = get_feature_names(X)
@@ -97,6 +121,7 @@ class RegularizedModel(StateModel):
         return starting_state(self._emission, rows, self.n_components, random, spread=spread)
 
     def _fit_regularized(self, X: Any, y: Any, labels: Any, groups: Any):
+        self._check_named(X)
         rows, sequences = self._learnt(X, groups)
         n_rows = int(sequences.indptr[-1])
         known = _known_labels(labels, n_rows, self.n_components)
