@@ -508,7 +508,8 @@ def three_step_outcome(
     Returns
     -------
     comparison : ThreeStepOutcome
-        Means or shares of the classes with standard errors, and Wald tests of their differences.
+        Means or shares of the classes with standard errors, and Wald tests of their differences. Shares by "bch" may be
+        somewhat below 0 or above 1; those by "ml" are not.
 
     References
     ----------
