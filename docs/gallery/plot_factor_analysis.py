@@ -40,16 +40,7 @@ table = model.loadings_table(threshold=0.3)
 print(table)
 
 # %%
-order = table.order
-figure, axes = plt.subplots(figsize=(6.4, 5))
-picture = axes.imshow(table.loadings[order], cmap="RdBu", vmin=-1, vmax=1, aspect="auto")
-axes.set_yticks(range(len(order)), [table.names[i] for i in order])
-axes.set_xticks(range(3), ["factor 1", "factor 2", "factor 3"])
-for place, row in enumerate(table.loadings[order]):
-    for k, value in enumerate(row):
-        axes.text(k, place, f"{value:.2f}", ha="center", va="center", color="white" if abs(value) > 0.6 else "black")
-figure.colorbar(picture, label="loading")
-figure.tight_layout()
+table.plot()
 
 # %%
 # Rows by their factor scores

@@ -272,3 +272,15 @@ def test_a_state_without_rows_keeps_a_finite_covariance(covariance_type):
 def test_errors_name_the_column_of_a_frame():
     with pytest.raises(ValueError, match="Column 'visits' holds -1"):
         quick(emission="poisson").fit(pd.DataFrame({"age": [1.0, 2, 3, 4], "visits": [0.0, 1, -1, 2]}))
+
+
+def test_plot_states_names_a_wrong_model_and_a_wrong_column():
+    from fewer.latent import LatentProfile
+
+    X = np.random.default_rng(0).normal(size=(40, 2))
+    with pytest.raises(TypeError, match="not LatentProfile"):
+        plot_states(LatentProfile(2, n_init=1, random_state=0).fit(X), X)
+    model = HiddenMarkov(2, n_init=1, max_iter=5, tol=1.0, random_state=0).fit(X)
+    for table in (X, pd.DataFrame(X, columns=["a", "b"])):
+        with pytest.raises(ValueError, match="no column 2: X has 2 columns"):
+            plot_states(model, table, column=2)

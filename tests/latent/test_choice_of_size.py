@@ -128,8 +128,8 @@ def test_a_dic_of_several_modes_is_reported():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"candidates": [2, 1]}, "must be increasing"),
-        ({"candidates": [2]}, "must be increasing"),
+        ({"candidates": [2, 1]}, "two or more in increasing order"),
+        ({"candidates": [2]}, "two or more in increasing order"),
         ({"y": np.zeros(200)}, "without a target"),
         ({"n_resamples": 0}, "n_resamples=0 must be at least 1"),
         ({"n_jobs": 2, "engine": object()}, "engine and n_jobs are both given"),
@@ -149,5 +149,19 @@ def test_models_without_samples_or_posteriors_are_refused():
 
     with pytest.raises(ValueError, match="has no sample method"):
         select_n_components(BagOfPrototypes(), answers(2), [1, 2], criterion="bootstrap")
-    with pytest.raises(ValueError, match="needs a model with log_evidence"):
+    with pytest.raises(ValueError, match="needs a model with the method log_evidence"):
         select_n_components(LatentProfile(n_init=1), answers(2), [1, 2], criterion="bound")
+
+
+def test_sentences_about_one_component_are_singular_and_one_is_no_end_to_go_beyond():
+    choice = select_n_components(LatentClass(n_init=1, random_state=0), answers(1), [1, 2])
+    assert choice.reading == "1 component has the best BIC (more is better)."
+
+
+def test_a_single_number_is_refused_and_too_few_resamples_are_named():
+    with pytest.raises(TypeError, match=r"such as \[1, 2, 3\], not 3"):
+        select_n_components(LatentClass(), answers(2), 3)
+    with pytest.warns(UserWarning, match="No test can be significant.* needs at least 19"):
+        select_n_components(
+            LatentClass(n_init=1, random_state=0), answers(2), [1, 2], criterion="bootstrap", n_resamples=3
+        )

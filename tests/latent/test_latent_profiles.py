@@ -6,7 +6,7 @@ import pytest
 from scipy.stats import norm
 from sklearn.mixture import GaussianMixture
 
-from fewer.latent import LatentProfile
+from fewer.latent import HiddenMarkov, LatentProfile, PosteriorRegularizedMixture
 from fewer.latent.classes._latent_profile import Profiles, mean_errors, profile_posteriors
 
 
@@ -137,3 +137,10 @@ def test_the_table_prints_and_draws():
     drawn, classes = LatentProfile(2, random_state=0).fit(X).sample(500, random_state=0)
     assert drawn.shape == (500, 3)
     assert abs(drawn[classes == 0].mean()) < 4 / np.sqrt(900)
+
+
+def test_a_column_without_any_value_is_refused():
+    X = pd.DataFrame(np.random.default_rng(0).normal(size=(30, 3)), columns=list("abc")).assign(b=np.nan)
+    for model in (LatentProfile(2), HiddenMarkov(2), PosteriorRegularizedMixture(2)):
+        with pytest.raises(ValueError, match="Column b has no observed value: leave it out"):
+            model.fit(X)

@@ -157,7 +157,7 @@ def test_columns_that_constraints_name_are_no_data(library):
     assert np.array_equal(model.predict_proba(bare), model.predict_proba(frame))  # new rows need no bag
     assert model.violation_ < 1e-6
     assert model.constraint_violation(frame) == pytest.approx(model.model_violation_, abs=1e-9)
-    with pytest.raises(ValueError, match="names the column 'bag': X has x1, x2"):
+    with pytest.raises(ValueError, match=r"names the column 'bag', which X does not have. The columns are: 'x1', 'x2'"):
         PosteriorRegularizedMixture(2, known).fit(bare)
 
 
@@ -269,3 +269,18 @@ def test_the_projection_takes_what_single_rows_exclude():
     assert found.q == pytest.approx(np.array([[1, 0], [0.2, 0.8]]), abs=1e-6)
     with pytest.raises(ValueError, match="negative probabilities"):
         kl_project(-p, AtMostCount([0, 1], 0, 1.2), log=False)
+
+
+def test_what_is_wrong_with_a_constraint_is_said_before_the_fit():
+    table, _, known = bags()
+    frame = pd.DataFrame(table)
+    with pytest.raises(ValueError, match=r"'bagg', which X does not have. Did you mean 'bag'"):
+        PosteriorRegularizedMixture(2, ProportionConstraint(("bagg", "A"), 1, 0.5)).fit(frame)
+    with pytest.raises(ValueError, match=r"name all columns of X \(bag\)"):
+        PosteriorRegularizedHMM(2, L1LinfSparsity("bag")).fit(frame[["bag"]])
+    with pytest.raises(ValueError, match=r"needs numbers, .* the column holds 'A'"):
+        PosteriorRegularizedMixture(2, LinearConstraint("bag", 3.0, component=0)).fit(frame)
+    with pytest.raises(ValueError, match="alpha and min_count of L1LinfSparsity must be at least 0"):
+        PosteriorRegularizedMixture(2, L1LinfSparsity("bag", alpha=-1.0)).fit(frame)
+    with pytest.raises(ValueError, match="slack_strength=0 is without effect"):
+        PosteriorRegularizedMixture(2, known, slack="penalty").fit(frame)

@@ -158,3 +158,59 @@ def test_wrong_input_is_refused():
     model.components_ = np.tile(model.components_.mean(axis=0), (2, 1))
     with pytest.raises(ValueError, match="cannot be corrected"):
         three_step_outcome(model, items, income)
+
+
+def test_one_covariate_or_outcome_may_be_a_series_or_a_frame_of_one_column():
+    items, age, income, _ = people(4, 200)
+    model, _ = fitted(items)
+    frame = pd.DataFrame({"age": age})
+    expected = three_step_covariates(model, items, frame)
+    found = three_step_covariates(model, items, frame["age"])
+    assert found.names == expected.names == ["intercept", "age"]
+    np.testing.assert_array_equal(found.coefficients, expected.coefficients)
+    np.testing.assert_array_equal(
+        three_step_outcome(model, items, pd.DataFrame({"income": income})).estimates,
+        three_step_outcome(model, items, income).estimates,
+    )
+
+
+def test_covariates_without_coefficients_of_their_own_are_refused():
+    items, age, income, _ = people(4, 200)
+    model, _ = fitted(items)
+    with pytest.raises(ValueError, match="Covariate 'site' is constant"):
+        three_step_covariates(model, items, pd.DataFrame({"age": age, "site": 1.0}))
+    with pytest.raises(ValueError, match="Covariate 'months' is determined by those before it"):
+        three_step_covariates(model, items, pd.DataFrame({"age": age, "months": 12 * age + 3}))
+    with pytest.raises(ValueError, match="No row is left: all 200 rows are without all covariates"):
+        three_step_covariates(model, items, pd.DataFrame({"age": age, "site": np.nan}))
+    for nothing in (np.full(200, np.nan), np.full(200, None)):
+        with pytest.raises(ValueError, match="No row is left: all 200 rows are without the outcome"):
+            three_step_outcome(model, items, nothing)
+    with pytest.raises(TypeError, match="ndarray has no predict_proba"):
+        three_step_outcome(items, items, income)
+
+
+@pytest.mark.parametrize("method", ["ml", "bch"])
+def test_a_covariate_that_separates_the_classes_has_no_standard_error(method):
+    rng = np.random.default_rng(0)
+    high = rng.random(300) < 0.5
+    items = (rng.random((300, 8)) < np.where(high, 0.95, 0.05)[:, None]).astype(int)
+    model = LatentClass(2, n_init=3, random_state=0).fit(items)
+    covariates = pd.DataFrame({"age": rng.normal(size=300), "class": model.predict(items).astype(float)})
+    with pytest.warns(UserWarning, match="separated nearly perfectly by .*class:"):
+        found = three_step_covariates(model, items, covariates, method=method)
+    assert np.isnan(found.standard_errors[0, [0, 2]]).all()
+    assert np.isnan(found.covariate_p_values[2])
+    # The weights of BCH may be negative, so that its objective has no maximum at all.
+    assert method == "bch" or np.isfinite(found.standard_errors[0, 1])
+    assert "class" in repr(found)
+
+
+def test_columns_of_printed_shares_do_not_touch():
+    rng = np.random.default_rng(0)
+    high = rng.random(300) < 0.5
+    items = (rng.random((300, 8)) < np.where(high, 0.95, 0.05)[:, None]).astype(int)
+    model = LatentClass(2, n_init=3, random_state=0).fit(items)
+    for outcome in (np.where(high, "high", "low"), 1e6 * high + 1e-7):
+        for line in repr(three_step_outcome(model, items, outcome)).splitlines()[2:-1]:
+            assert ")  " in line

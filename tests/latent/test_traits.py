@@ -190,3 +190,14 @@ def test_the_item_table_prints_and_draws():
     assert "tell most about the trait" in table.reading
     assert len(table.plot().data) == 6
     assert len(table.to_dict()["slopes"]) == 18
+
+
+def test_measurements_and_other_answers_are_named():
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"a": rng.normal(size=60), "b": rng.choice(["no", "yes"], 60), "c": rng.choice(["no", "yes"], 60)})
+    with pytest.warns(UserWarning, match="Column a has 60 different values in 60 rows.*FactorAnalysis"):
+        LatentTrait(max_iter=2, n_quadrature=5).fit(X)
+    model = LatentTrait(max_iter=20).fit(X[["b", "c"]])
+    with pytest.warns(UserWarning, match="Column b holds values that were not there in fit, such as 1"):
+        model.transform(X[["b", "c"]].assign(b=1))
+    assert "b = yes" in repr(model.item_table())

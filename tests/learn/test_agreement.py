@@ -121,3 +121,16 @@ def test_views_that_cannot_be_are_refused(given, complaint):
     X, _, labels = views()
     with pytest.raises((ValueError, IndexError), match=complaint):
         AgreementClassifier(given).fit(X, labels)
+
+
+def test_columns_without_a_list_and_a_mark_that_became_text_are_named():
+    X, truth, labels = views()
+    for given in (["a", "b"], [0, 1]):
+        with pytest.raises(ValueError, match=r"such as \[\[0, 1\], \[2, 3\]\]; .* is not a list"):
+            AgreementClassifier(given).fit(X, labels)
+    text = np.array(
+        [-1 if label == -1 else ("ill" if ill else "well") for label, ill in zip(labels, truth, strict=True)]
+    )
+    with pytest.raises(ValueError, match="give unlabeled_value='-1'"):
+        AgreementClassifier().fit(X, text)
+    assert list(AgreementClassifier(unlabeled_value="-1", random_state=0).fit(X, text).classes_) == ["ill", "well"]

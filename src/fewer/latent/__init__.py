@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from fewer.latent.lattices._hidden_ising import HiddenIsing
     from fewer.latent.mixtures._mixture_discriminant import MixtureDiscriminantAnalysis
     from fewer.latent.mixtures._shared_mixture import AspectModelWithCovariates, SharedMixtureDiscriminant
+    from fewer.latent.regularized._chain import PosteriorRegularizedHMM
     from fewer.latent.regularized._constraints import (
         AtMostCount,
         L1LinfSparsity,
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
         ProportionConstraint,
         l1linf_score,
     )
-    from fewer.latent.regularized._models import PosteriorRegularizedHMM, PosteriorRegularizedMixture
+    from fewer.latent.regularized._mixture import PosteriorRegularizedMixture
     from fewer.latent.regularized._projection import kl_project
     from fewer.latent.traits._latent_trait import LatentTrait
     from fewer.latent.variational._nonlinear_factor_analysis import NonlinearFactorAnalysis

@@ -14,7 +14,7 @@ more than chance: `fewer.latent._bootstrap_test`.
 """
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from functools import partial
@@ -26,7 +26,7 @@ from sklearn.model_selection import GroupKFold, KFold, StratifiedGroupKFold, Str
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import has_fit_parameter
 
-from fewer._estimators import each_warning_once, safe_indexing
+from fewer._estimators import each_warning_once, safe_indexing, warn_caller
 from fewer._figures import BLUE, GREY, RED, Result, mark_point, new_figure
 from fewer._wording import counted, p_digits
 from fewer.catalogue import method
@@ -121,10 +121,13 @@ class SizeChoice(Result):
         """What it means, in words."""
         if self.criterion == "bootstrap":
             return self._reading_of_tests()
-        said = f"{counted(self.n_components, 'component')} have the best {_UNITS[self.criterion]}."
+        said = f"{_components(self.n_components, 'has', 'have')} the best {_UNITS[self.criterion]}."
         if self.n_components_simplest < self.n_components:
-            said += f" {self.n_components_simplest} are not worse by more than one standard error."
-        if self.n_components in (self.candidates[0], self.candidates[-1]) and len(self.candidates) > 1:
+            said += (
+                f" {_components(self.n_components_simplest, 'is', 'are')} not worse by more than one standard error."
+            )
+        ends = {self.candidates[0], self.candidates[-1]} - {1}
+        if self.n_components in ends and len(self.candidates) > 1:
             said += " This is the end of the range: try candidates beyond it."
         return said
 
@@ -132,7 +135,7 @@ class SizeChoice(Result):
         last = self.tests[-1]
         if last.p_value > self.significance_level:
             return (
-                f"{counted(last.n_small, 'component')} are enough: {last.n_large} do not fit better than by chance "
+                f"{_components(last.n_small, 'is', 'are')} enough: {last.n_large} do not fit better than by chance "
                 f"(p = {p_digits(last.p_value)})."
             )
         return f"Each candidate fits better than the one before: try more than {self.candidates[-1]} components."
@@ -240,11 +243,18 @@ def select_n_components(
     groups : array-like of shape (n_samples,), default=None
         Rows of one group stay in one fold. Models of sequences, such as `HiddenMarkov`, get them as their sequences.
     criterion : {"auto", "completion", "cv", "bic", "aic", "dic", "bound", "bootstrap"}, default="auto"
-        Log-probability of held-out tokens (counts only); held-out log-likelihood, or log-probability of the classes
-        where there is a target; a penalised likelihood; the deviance information criterion of draws from the posterior,
-        which tells too few components but hardly ever too many, or the log evidence of variational Bayes (models with
-        these solvers); or bootstrap tests of the likelihood ratio, for any model with ``sample``. "auto" takes
-        "completion" for counts, "cv" with a target, and "bic" otherwise.
+        What is compared:
+
+        - "completion": log-probability of held-out tokens, for models of counts;
+        - "cv": held-out log-likelihood, or log-probability of the classes where there is a target;
+        - "bic", "aic": the likelihood less a penalty for each parameter;
+        - "dic": the deviance information criterion, for models with draws from the posterior (``solver="gibbs"``). It
+          rejects too few components, and often does not reject too many;
+        - "bound": the bound on the log evidence, for models of variational Bayes;
+        - "bootstrap": tests of each candidate against the next one, for models with ``sample``.
+
+        "auto" is "completion" for counts, "cv" with a target, and "bic" otherwise. All are reported so that more is
+        better: "bic", "aic" and "dic" have the opposite sign of the model's own methods.
     cv : int, splitter or iterable, default=5
         Folds of "completion" and "cv".
     n_resamples : int, default=99
@@ -277,12 +287,19 @@ def select_n_components(
     """
     chosen = _resolved(criterion, estimator, y)
     parameter = getattr(estimator, "_size_parameter", "n_components")
+    if not isinstance(candidates, Iterable):
+        raise TypeError(f"candidates must be several numbers of components, such as [1, 2, 3], not {candidates!r}.")
     candidates = [int(each) for each in candidates]
     if not candidates or min(candidates) < 1:
         raise ValueError(f"candidates must be numbers from 1 on, not {candidates}.")
     models = [clone(estimator).set_params(**{parameter: each}) for each in candidates]
     if chosen == "bootstrap":
         _check_bootstrap(estimator, candidates, y, groups, n_resamples, n_jobs, engine)
+        if 1 / (n_resamples + 1) > significance_level:
+            warn_caller(
+                f"No test can be significant: n_resamples={n_resamples} has p-values from {1 / (n_resamples + 1):.2g} "
+                f"on. significance_level={significance_level:g} needs at least {_fewest_resamples(significance_level)}."
+            )
         header = {} if checkpoint is None else fingerprint(estimator, X, candidates, n_resamples, random_state)
         where = nullcontext(engine) if engine is not None else Engine.local(1 if n_jobs is None else n_jobs)
         with simulated_values(checkpoint, header) as journal, where as running:
@@ -310,6 +327,14 @@ def select_n_components(
     return SizeChoice(candidates, chosen, np.array(scores))
 
 
+def _components(number: int, one: str, many: str) -> str:
+    return f"{counted(number, 'component')} {one if number == 1 else many}"
+
+
+def _fewest_resamples(significance_level: float) -> int:
+    return int(np.ceil(1 / significance_level - 1e-9)) - 1
+
+
 def _resolved(criterion: str, estimator: Any, y: Any) -> str:
     counts = hasattr(estimator, "score_completion")
     if criterion == "auto":
@@ -332,7 +357,10 @@ def _check_bootstrap(
             "criterion='bootstrap' draws tables of independent rows without a target: leave y and groups out."
         )
     if len(candidates) < 2 or candidates != sorted(set(candidates)):
-        raise ValueError(f"criterion='bootstrap' goes up from candidate to candidate: {candidates} must be increasing.")
+        raise ValueError(
+            "criterion='bootstrap' goes up from candidate to candidate: give two or more in increasing order, not "
+            f"{candidates}."
+        )
     if n_resamples < 1:
         raise ValueError(f"n_resamples={n_resamples} must be at least 1.")
     if engine is not None and n_jobs is not None:
@@ -378,9 +406,16 @@ def _stepped_up(
 
 
 def _posterior_score(model: Any, X: Any, criterion: str) -> float:
-    name = "dic" if criterion == "dic" else "log_evidence"
+    name, example = (
+        ("dic", "LatentClass(solver='gibbs')")
+        if criterion == "dic"
+        else ("log_evidence", "LatentClass(solver='variational_bayes') or VBGaussianMixture")
+    )
     if not hasattr(model, name):
-        raise ValueError(f"criterion={criterion!r} needs a model with {name}, such as LatentClass with another solver.")
+        raise ValueError(
+            f"criterion={criterion!r} needs a model with the method {name}, such as {example}, and "
+            f"{type(model).__name__} has none."
+        )
     return -model.dic(X).value if criterion == "dic" else model.log_evidence()
 
 

@@ -275,6 +275,14 @@ class LatentModel(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, Transfo
         return float(weights @ scores), float(weights.sum())
 
 
+def refuse_empty_columns(model: Any, X: np.ndarray) -> None:
+    """Raise for a column without any value: it has no parameters that could be estimated."""
+    empty = np.isnan(X).all(axis=0)
+    if empty.any():
+        names = getattr(model, "feature_names_in_", range(X.shape[1]))
+        raise ValueError(f"Column {names[int(empty.argmax())]} has no observed value: leave it out.")
+
+
 def row_weights(sample_weight: Any, X: Any) -> np.ndarray | None:
     """Weights of rows, checked; None where there are none."""
     if sample_weight is None:

@@ -34,6 +34,7 @@ from fewer._estimators import (
     validated,
     warn_caller,
 )
+from fewer._wording import listed_values
 from fewer.catalogue import method
 
 
@@ -166,7 +167,7 @@ def labels_of_views(classes: np.ndarray, label_maps: Any, n_views: int) -> Label
         given = {} if each is None else dict(each)
         unknown = [label for label in given if label not in set(classes.tolist())]
         if unknown:
-            raise ValueError(f"label_maps names the class {unknown[0]!r}, and y has {', '.join(map(repr, classes))}.")
+            raise ValueError(f"label_maps names the class {unknown[0]!r}, and y has {listed_values(classes.tolist())}.")
         names = [("common", given[label]) if label in given else ("own", label) for label in classes.tolist()]
         numbers = {name: number for number, name in enumerate(dict.fromkeys(names))}
         of_classes.append(np.array([numbers[name] for name in names]))
@@ -441,6 +442,12 @@ class AgreementClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
                 return ~np.isnan(table), table
             return np.array([not (each is None or each != each) for each in table.tolist()], dtype=bool), table
         same = [type(each) is not bool and each == self.unlabeled_value for each in table.tolist()]
+        as_text = str(self.unlabeled_value)
+        if not any(same) and not isinstance(self.unlabeled_value, str) and as_text in set(table.tolist()):
+            raise ValueError(
+                f"y holds the text {as_text!r}, and unlabeled_value is the number {self.unlabeled_value!r}: give "
+                f"unlabeled_value={as_text!r} if it stands for rows without a label, else unlabeled_value=None."
+            )
         return ~np.array(same, dtype=bool), table
 
     def _columns(self, X: Any, n_columns: int) -> list[np.ndarray]:
@@ -452,6 +459,9 @@ class AgreementClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             return [np.sort(order[: n_columns // 2]), np.sort(order[n_columns // 2 :])]
         if len(self.views) < 2:
             raise ValueError(f"views has {len(self.views)} entry, and at least two views can agree.")
+        for each in self.views:
+            if isinstance(each, str | Integral):
+                raise ValueError(f"views must be lists of columns, such as [[0, 1], [2, 3]]; {each!r} is not a list.")
         found = [np.asarray(get_column_indices(X, list(each)), dtype=int) for each in self.views]
         empty = [number for number, columns in enumerate(found) if not len(columns)]
         if empty:

@@ -378,7 +378,7 @@ class CategoricalEmission(Emission):
             warn_caller(
                 f"Column {known_column(column, X.shape[1])!r} holds {value!r}, which was not there in fit"
                 + (f", and {len(unseen) - 1} more such values" if len(unseen) > 1 else "")
-                + ". They count as missing."
+                + f". {'They count' if len(unseen) > 1 else 'It counts'} as missing."
             )
         return CodedRows(codes)
 

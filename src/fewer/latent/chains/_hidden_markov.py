@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from fewer._estimators import Interval, StrOptions, columns_known_as, fit_context, validated
 from fewer.catalogue import method
-from fewer.latent._latent_model import LatentModel, climb, row_weights
+from fewer.latent._latent_model import LatentModel, climb, refuse_empty_columns, row_weights
 from fewer.latent.chains._emissions import Emission, emission_of
 from fewer.latent.chains._forward_backward import (
     Chain,
@@ -131,6 +131,8 @@ class StateModel(LatentModel):
                 f"X has n_samples = {len(X)}, and at least {max(2, self.n_components)} rows are needed for "
                 f"n_components={self.n_components}."
             )
+        if self.emission != "categorical":
+            refuse_empty_columns(self, X)
         sequences = self._sequences(groups, len(X))
         self._emission = emission_of(self.emission, self.covariance_type, self.reg_covar)
         X = sequences.gathered(X)

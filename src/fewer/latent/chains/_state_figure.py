@@ -7,6 +7,7 @@ import numpy as np
 from fewer._estimators import get_feature_names
 from fewer._figures import GREY, PALETTE, new_figure, translucent
 from fewer.catalogue import method
+from fewer.latent.chains._hidden_markov import ChainModel
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
@@ -54,6 +55,8 @@ def plot_states(
     """
     import plotly.graph_objects as go
 
+    if not isinstance(model, ChainModel):
+        raise TypeError(f"plot_states draws HiddenMarkov and PosteriorRegularizedHMM, not {type(model).__name__}.")
     names = get_feature_names(X)
     states, shares = model.predict(X, groups=groups), model.predict_proba(X, groups=groups)
     values, title = _column(X, column, names)
@@ -123,5 +126,7 @@ def _column(X: Any, column: int | str, names: Any) -> tuple[np.ndarray, str]:
             raise ValueError(f"There is no column {column!r}: {there}.")
         return np.asarray(X[column]), column
     table = X if hasattr(X, "iloc") else np.asarray(X)
+    if not -table.shape[1] <= column < table.shape[1]:
+        raise ValueError(f"There is no column {column}: X has {table.shape[1]} columns, counted from 0.")
     values = np.asarray(table.iloc[:, column]) if hasattr(table, "iloc") else table[:, column]
     return values, f"column {column}" if names is None else str(names[column])

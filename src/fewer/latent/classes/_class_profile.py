@@ -107,8 +107,8 @@ class ClassProfile(Result):
             return "There is one class: the probabilities are the shares of the answers in the table."
         best = self.separating_items[:3]
         said = [f"The classes differ most in {listed(best, 3)}."]
-        clear = "clearly" if self.entropy >= _CLEAR else "not clearly"
-        said.append(f"Rows belong {clear} to one class (relative entropy {self.entropy:.2f}).")
+        belong = "belong clearly" if self.entropy >= _CLEAR else "do not belong clearly"
+        said.append(f"Rows {belong} to one class (relative entropy {self.entropy:.2f}).")
         reached, n_starts = self.starts
         if self.error_type == "information":
             said.append(f"{reached} of {counted(n_starts, 'start')} reached the best optimum.")

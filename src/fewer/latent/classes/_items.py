@@ -12,10 +12,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from fewer._estimators import known_column, refuse_dataset, validated
+from fewer._estimators import known_column, refuse_dataset, validated, warn_caller
 from fewer._wording import listed_values
 
 MISSING, UNSEEN = -1, -2
+_MANY_CATEGORIES = 20
 _MOST_COMBINATIONS = 256
 _MOST_ITEMS = 6  # of a block, so that products of their probabilities never underflow
 _MOST_KEYS = 2**62
@@ -125,6 +126,35 @@ def given_categories(categories: Iterable[Any], columns: list[Column]) -> list[n
                 f"{listed_values(known.tolist())}."
             )
     return found
+
+
+def warn_of_measurements(
+    columns: list[Column], categories: list[np.ndarray], names: Sequence[str], instead: str
+) -> None:
+    """Warn of a column in which nearly every row has a value of its own."""
+    for name, column, known in zip(names, columns, categories, strict=True):
+        n_answers = int(np.sum(~column.missing))
+        if len(known) > _MANY_CATEGORIES and 2 * len(known) > n_answers:
+            warn_caller(
+                f"Column {name} has {len(known)} different values in {n_answers} rows, and each counts as a "
+                f"category: cut it into a few, or use {instead} for measurements."
+            )
+            return
+
+
+def warn_of_other_values(
+    columns: list[Column], categories: list[np.ndarray], codes: np.ndarray, names: Sequence[str], about: str
+) -> None:
+    """Warn of a column with mostly values that were not there in fit: numbers where there was text, for example."""
+    for name, column, known, own in zip(names, columns, categories, codes.T, strict=True):
+        strange = own == UNSEEN
+        if len(known) and 2 * strange.sum() > (~column.missing).sum():
+            warn_caller(
+                f"Column {name} holds values that were not there in fit, such as "
+                f"{column.values[strange].tolist()[0]!r}. They tell nothing about the {about}; the categories are "
+                f"{listed_values(known.tolist())}."
+            )
+            return
 
 
 def ordinal_mask(ordinal: Any, columns: list[Column], names: Iterable[str]) -> np.ndarray:

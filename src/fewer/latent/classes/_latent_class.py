@@ -17,7 +17,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from fewer._estimators import Interval, StrOptions, fit_context, fit_steps, known_column, warn_caller
-from fewer._wording import counted, listed_values
+from fewer._wording import counted
 from fewer.catalogue import method
 from fewer.latent._components import match_components
 from fewer.latent._latent_model import Climb, Stride, accelerated, climb, row_weights
@@ -48,10 +48,10 @@ from fewer.latent.classes._items import (
     observed_categories,
     ordinal_mask,
     response_patterns,
+    warn_of_measurements,
+    warn_of_other_values,
 )
 from fewer.latent.classes._row_classes import RowClasses
-
-_MANY_CATEGORIES = 20
 
 
 class ClassDraws(NamedTuple):
@@ -340,7 +340,7 @@ class LatentClass(RowClasses):
         self.ordinal_ = ordinal_mask(self.ordinal, columns, getattr(self, "feature_names_in_", ()))
         if self.ordinal_.any() and self.solver != "em":
             raise ValueError(f"solver={self.solver!r} is for nominal items: use solver='em', or ordinal=None.")
-        self._warn_of_measurements(columns)
+        warn_of_measurements(columns, self.categories_, self._item_names(), "LatentProfile")
         codes = np.column_stack([codes_of(column, own) for column, own in zip(columns, self.categories_, strict=True)])
         # An item without any answer has one category, which tells nothing.
         sizes = np.maximum([len(each) for each in self.categories_], 1)
@@ -353,19 +353,10 @@ class LatentClass(RowClasses):
         self.n_parameters_ = int(k - 1 + free.sum())
         return patterns
 
-    def _warn_of_measurements(self, columns: list[Column]) -> None:
-        for place, (column, known) in enumerate(zip(columns, self.categories_, strict=True)):
-            if len(known) > _MANY_CATEGORIES and 2 * len(known) > np.sum(~column.missing):
-                warn_caller(
-                    f"Column {self._item_name(place)} has {len(known)} different values in "
-                    f"{int(np.sum(~column.missing))} rows, and each counts as a category: cut it into a few, or use "
-                    "LatentProfile for measurements."
-                )
-                return
-
-    def _item_name(self, place: int) -> str:
+    def _item_names(self) -> list[str]:
         names = getattr(self, "feature_names_in_", None)
-        return str(known_column(place, self.n_features_in_) if names is None else names[place])
+        places = range(self.n_features_in_)
+        return [str(known_column(place, self.n_features_in_) if names is None else names[place]) for place in places]
 
     def _warn_if_not_identified(self) -> None:
         sizes = [max(len(each), 1) for each in self.categories_]
@@ -494,21 +485,9 @@ class LatentClass(RowClasses):
         codes = np.column_stack(
             [codes_of(column, known) for column, known in zip(columns, self.categories_, strict=True)]
         )
-        self._warn_of_other_values(columns, codes)
+        warn_of_other_values(columns, self.categories_, codes, self._item_names(), "class")
         sizes = np.maximum([len(each) for each in self.categories_], 1)
         return response_patterns(codes, np.ones(len(codes)), sizes), (codes == UNSEEN) @ self._log_unseen
-
-    def _warn_of_other_values(self, columns: list[Column], codes: np.ndarray) -> None:
-        """Say which column has mostly values that were not there in fit: numbers where there was text, for example."""
-        for place, (column, known) in enumerate(zip(columns, self.categories_, strict=True)):
-            strange = codes[:, place] == UNSEEN
-            if len(known) and 2 * strange.sum() > (~column.missing).sum():
-                warn_caller(
-                    f"Column {self._item_name(place)} holds values that were not there in fit, such as "
-                    f"{column.values[strange].tolist()[0]!r}, and tell nothing about the class; the categories are "
-                    f"{listed_values(known.tolist())}."
-                )
-                return
 
     def _class_posteriors(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
         patterns, unseen = self._new_patterns(X)
@@ -526,7 +505,7 @@ class LatentClass(RowClasses):
         """
         check_is_fitted(self)
         return ClassProfile(
-            items=[self._item_name(place) for place in range(self.n_features_in_)],
+            items=self._item_names(),
             categories=[each.tolist() for each in self.categories_],
             sizes=self.weights_,
             size_errors=self.weight_errors_,

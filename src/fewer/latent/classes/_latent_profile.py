@@ -23,7 +23,7 @@ from fewer._figures import PALETTE, Result, new_figure
 from fewer._kernels._arrays import read_only
 from fewer._wording import counted, cut, listed, percent
 from fewer.catalogue import method
-from fewer.latent._latent_model import Stride, accelerated, climb, row_weights
+from fewer.latent._latent_model import Stride, accelerated, climb, refuse_empty_columns, row_weights
 from fewer.latent.classes._class_information import (
     classification_table,
     inverse_information,
@@ -460,6 +460,7 @@ class LatentProfile(RowClasses):
             raise ValueError(
                 f"n_components={self.n_components} are asked for, and there are {len(X)} rows (n_samples)."
             )
+        refuse_empty_columns(self, X)
         standard = self._standardised(X, weights)
         self.n_rows_ = float(weights.sum())
         self.n_components_ = int(self.n_components)

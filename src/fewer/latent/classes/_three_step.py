@@ -18,7 +18,7 @@ from scipy import linalg, stats
 
 from fewer._estimators import StrOptions, checked_array, get_feature_names, validate_params, warn_caller
 from fewer._figures import GREY, PALETTE, Result, new_figure
-from fewer._wording import counted, cut, listed_values, p_digits
+from fewer._wording import counted, cut, listed, listed_values, p_digits
 from fewer.catalogue import method
 from fewer.latent._latent_model import row_weights
 from fewer.latent.classes._class_information import classification_table, score_covariance, size_information
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 Adjustment = Literal["ml", "bch"]
 _MAX_STEPS = 200
 _UNCLEAR = 1e-3
+_STEEP = 8.0  # log odds for one standard deviation of a covariate
 _CONSTRAINTS: dict[str, list[Any]] = {
     "method": [StrOptions({"ml", "bch"})],
     "sample_weight": ["array-like", None],
@@ -107,7 +108,7 @@ class ThreeStepCovariates(Result):
         lines = [f"Covariates of {n_classes} latent classes ({_WORDS[self.method]}), log odds against class 0"]
         width = min(max(len(name) for name in self.names), 28)
         head = "".join(f"{f'class {k}':>16}" for k in range(1, n_classes))
-        lines.append(" " * width + head + f"{'p of all':>10}")
+        lines.append(" " * width + head + f"{'joint p':>10}")
         for j, name in enumerate(self.names):
             cells = [
                 f"{value:.2f} ({error:.2f})"
@@ -226,13 +227,18 @@ class ThreeStepOutcome(Result):
         lines = [f"{what} of the outcome in {len(self.estimates)} latent classes ({_WORDS[self.method]})"]
         labels = [str(each) for each in self.categories] or ["mean"]
         width = min(max(len(label) for label in labels), 28)
-        lines.append(" " * width + "".join(f"{f'class {k}':>18}" for k in range(len(self.estimates))))
-        for j, label in enumerate(labels):
-            cells = [
-                f"{value:.4g} ({error:.2g})"
+        value_digits, error_digits = (".3f", ".3f") if self.categories else (".4g", ".2g")
+        rows = [
+            [
+                f"{value:{value_digits}} ({error:{error_digits}})"
                 for value, error in zip(self.estimates[:, j], self.standard_errors[:, j], strict=True)
             ]
-            lines.append(f"{cut(label, width):<{width}}" + "".join(f"{cell:>18}" for cell in cells))
+            for j in range(len(labels))
+        ]
+        wide = 2 + max(16, *(len(cell) for cells in rows for cell in cells))
+        lines.append(" " * width + "".join(f"{f'class {k}':>{wide}}" for k in range(len(self.estimates))))
+        for label, cells in zip(labels, rows, strict=True):
+            lines.append(f"{cut(label, width):<{width}}" + "".join(f"{cell:>{wide}}" for cell in cells))
         return "\n".join([*lines, self.reading])
 
     def plot(self) -> "go.Figure":
@@ -267,11 +273,18 @@ def _wald(values: np.ndarray, covariance: np.ndarray, n_free: int) -> float:
     """p-value of the test that all of the values are 0."""
     if not len(values):
         return 1.0
+    if np.isnan(covariance).any():
+        return np.nan
     return float(stats.chi2.sf(values @ linalg.pinvh(covariance) @ values, n_free))
 
 
 def _assigned(model: Any, X: Any, sample_weight: Any, kept: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """D from all rows; classes and weights of the rows that are kept."""
+    if not hasattr(model, "predict_proba"):
+        raise TypeError(
+            f"{type(model).__name__} has no predict_proba: the three-step method needs a model with one class for each "
+            "row, such as LatentClass or LatentProfile."
+        )
     posteriors = model.predict_proba(X)
     if len(posteriors) != len(kept):
         raise ValueError(f"X has {len(posteriors)} rows, and there are {len(kept)} rows of what is compared with it.")
@@ -289,6 +302,8 @@ def _assigned(model: Any, X: Any, sample_weight: Any, kept: np.ndarray) -> tuple
 
 
 def _left_out(missing: np.ndarray, what: str) -> None:
+    if missing.all():
+        raise ValueError(f"No row is left: all {len(missing):,} rows are without {what}.")
     if missing.any():
         warn_caller(
             f"{counted(int(missing.sum()), 'row')} without {what} {'is' if missing.sum() == 1 else 'are'} left out."
@@ -313,7 +328,7 @@ def three_step_covariates(
         `LatentClass`, `LatentProfile` or another model with ``predict_proba`` and one class for each row.
     X : array-like of shape (n_samples, n_features)
         The items.
-    covariates : array-like of shape (n_samples, n_covariates)
+    covariates : array-like of shape (n_samples,) or (n_samples, n_covariates)
         Numbers; rows with missing values are left out.
     method : {"ml", "bch"}, default="ml"
         The adjustment: maximum likelihood, or weights of Bolck, Croon and Hagenaars.
@@ -328,7 +343,8 @@ def three_step_covariates(
     Notes
     -----
     Standard errors take the classes of step one as known: where these are hardly separated (relative entropy below
-    0.5), they are somewhat too small.
+    0.5), they are somewhat too small. A covariate that separates a class perfectly has no finite coefficient: a warning
+    names it, and its standard error is NaN.
 
     References
     ----------
@@ -350,16 +366,52 @@ def three_step_covariates(
     array([[-1.2,  0.8]])
     """
     names = get_feature_names(covariates)
+    if np.ndim(covariates) == 1:
+        name = getattr(covariates, "name", None)
+        names, covariates = None if name is None else [name], np.asarray(covariates)[:, None]
     table = checked_array(covariates, "three_step_covariates", ensure_all_finite="allow-nan", dtype=np.float64)
     missing = np.isnan(table).any(axis=1)
     _left_out(missing, "all covariates")
     errors, assigned, masses = _assigned(model, X, sample_weight, ~missing)
     design = np.column_stack([np.ones(len(assigned)), table[~missing]])
-    names = [f"x{j}" for j in range(table.shape[1])] if names is None else list(names)
-    coefficients, covariance = adjusted_regression(design, assigned, masses, errors, method)
-    return ThreeStepCovariates(
-        ["intercept", *map(str, names)], coefficients, covariance, method, float(masses.sum()), errors
+    names = (
+        ["intercept", *(f"x{j}" for j in range(table.shape[1]))] if names is None else ["intercept", *map(str, names)]
     )
+    _check_independent(design, names)
+    coefficients, covariance = adjusted_regression(design, assigned, masses, errors, method)
+    covariance = _without_limitless(coefficients, covariance, design, names)
+    return ThreeStepCovariates(names, coefficients, covariance, method, float(masses.sum()), errors)
+
+
+def _check_independent(design: np.ndarray, names: list[str]) -> None:
+    """Raise where a covariate has no coefficient of its own."""
+    spread = design[:, 1:].std(axis=0)
+    constant = [name for name, std in zip(names[1:], spread, strict=True) if std == 0]
+    if constant:
+        raise ValueError(f"Covariate {constant[0]!r} is constant, so that nothing can depend on it: leave it out.")
+    standard = (design[:, 1:] - design[:, 1:].mean(axis=0)) / spread
+    for place in range(1, standard.shape[1]):
+        if np.linalg.matrix_rank(standard[:, : place + 1]) <= place:
+            raise ValueError(
+                f"Covariate {names[place + 1]!r} is determined by those before it (a copy or a weighted sum of them): "
+                "leave it out."
+            )
+
+
+def _without_limitless(
+    coefficients: np.ndarray, covariance: np.ndarray, design: np.ndarray, names: list[str]
+) -> np.ndarray:
+    """The covariance with NaN where the likelihood rises without limit, as a covariate separates a class."""
+    steep = np.abs(coefficients) * design.std(axis=0) > _STEEP
+    if not steep.any():
+        return covariance
+    concerned = listed([name for name, here in zip(names, steep.any(axis=0), strict=True) if here])
+    warn_caller(
+        f"Classes are separated nearly perfectly by {concerned}: the coefficients have no finite maximum, so that only "
+        "their signs mean something. Leave the covariate out, or merge its values."
+    )
+    steep[:, 0] = steep.any(axis=1)
+    return np.where(np.logical_or.outer(steep.ravel(), steep.ravel()), np.nan, covariance)
 
 
 def adjusted_regression(
@@ -456,7 +508,8 @@ def three_step_outcome(
     Returns
     -------
     comparison : ThreeStepOutcome
-        Means or shares of the classes with standard errors, and Wald tests of their differences.
+        Means or shares of the classes with standard errors, and Wald tests of their differences. Shares by "bch" may be
+        somewhat below 0 or above 1; those by "ml" are not.
 
     References
     ----------
@@ -490,12 +543,16 @@ def three_step_outcome(
 def _outcome_values(outcome: Any) -> tuple[np.ndarray, np.ndarray, list[Any]]:
     """Numbers (n, 1), or indicators of the categories (n, C); which are missing; the categories, if any."""
     values = np.asarray(outcome)
+    if values.ndim == 2 and values.shape[1] == 1:
+        values = values[:, 0]
     if values.ndim != 1:
         raise ValueError(f"outcome has shape {values.shape}, and one column is needed.")
     if values.dtype.kind in "iuf":
         return values.astype(np.float64)[:, None], np.isnan(values.astype(np.float64)), []
     values = values.astype(object)
     missing = np.array([each is None or type(each).__name__ == "NAType" or each != each for each in values], dtype=bool)
+    if missing.all():
+        return np.zeros((len(values), 1)), missing, []
     categories = sorted(set(values[~missing].tolist()), key=lambda each: (type(each).__name__, each))
     if len(categories) < 2:
         raise ValueError(f"outcome has {counted(len(categories), 'category', 'categories')}, and two are needed.")

@@ -17,7 +17,7 @@ from fewer._estimators import (
     validated,
     warn_caller,
 )
-from fewer._wording import listed
+from fewer._wording import counted, listed
 from fewer.catalogue import method
 from fewer.latent._latent_model import LatentModel, row_weights
 from fewer.latent.factors._factor_model import (
@@ -268,8 +268,9 @@ class FactorAnalysis(LatentModel):
     def _warn_of_problems(self, used: np.ndarray) -> None:
         if self.dof_ < 0:
             warn_caller(
-                f"{self.n_components_} factors of {used.sum()} columns have more parameters than the covariance has "
-                "entries: the likelihood is right, but the loadings are not determined. Take fewer factors."
+                f"The model has more parameters than the covariance of the columns has entries, with "
+                f"{counted(self.n_components_, 'factor')} and {counted(int(used.sum()), 'column')}: the likelihood "
+                "is right, but the loadings are not determined. Take fewer factors."
             )
         at_floor = np.flatnonzero(used & (self.uniquenesses_ <= 1.01 * self.noise_floor))
         if len(at_floor):
@@ -282,7 +283,7 @@ class FactorAnalysis(LatentModel):
             )
         if not used.all():
             names = listed([self._column_name(column) for column in np.flatnonzero(~used)[:5]])
-            warn_caller(f"{(~used).sum()} of the columns are constant ({names}): their loadings are 0.")
+            warn_caller(f"{counted(int((~used).sum()), 'column')} without variance ({names}): loadings there are 0.")
 
     def _posterior(self, X: Any):
         check_is_fitted(self)

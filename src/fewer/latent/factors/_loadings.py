@@ -85,10 +85,11 @@ class LoadingsTable(Result):
         share = self.sums_of_squares.sum() / len(self.names)
         parts.append(f"The factors explain {share:.0%} of the variance.")
         if np.isfinite(self.p_value):
-            verdict = "are not enough to explain all correlations" if self.p_value < 0.05 else "are enough"
+            verdict = "not enough to explain all correlations" if self.p_value < 0.05 else "enough"
+            n_factors = self.loadings.shape[1]
             parts.append(
-                f"By the test of fit, {counted(self.loadings.shape[1], 'factor')} {verdict} (chi2 = {self.chi2:.1f}, "
-                f"{self.dof:.0f} degrees of freedom, p = {self.p_value:.2g})."
+                f"By the test of fit, {counted(n_factors, 'factor')} {'is' if n_factors == 1 else 'are'} {verdict} "
+                f"(chi2 = {self.chi2:.1f}, {self.dof:.0f} degrees of freedom, p = {self.p_value:.2g})."
             )
         return " ".join(parts)
 

@@ -226,7 +226,7 @@ class HiddenIsing(LatentModel):
         if len(self.image_shape) != 2 or int(np.prod(self.image_shape)) != n_columns:
             raise ValueError(
                 f"image_shape={tuple(self.image_shape)} does not fit rows of {n_columns} pixels: height times width "
-                "must be the number of columns."
+                "must be the number of columns. Each row of X is an image; a single one is image.reshape(1, -1)."
             )
         return int(self.image_shape[0]), int(self.image_shape[1])
 

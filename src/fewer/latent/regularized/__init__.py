@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 from fewer._lazy import lazy_names
 
 if TYPE_CHECKING:
+    from fewer.latent.regularized._chain import PosteriorRegularizedHMM
     from fewer.latent.regularized._constraints import (
         AtMostCount,
         L1LinfSparsity,
@@ -12,7 +13,7 @@ if TYPE_CHECKING:
         ProportionConstraint,
         l1linf_score,
     )
-    from fewer.latent.regularized._models import PosteriorRegularizedHMM, PosteriorRegularizedMixture
+    from fewer.latent.regularized._mixture import PosteriorRegularizedMixture
     from fewer.latent.regularized._projection import kl_project
 
 __all__ = [

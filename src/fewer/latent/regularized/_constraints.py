@@ -227,7 +227,15 @@ class LinearConstraint(Constraint):
             if self.component is None:
                 raise ValueError(f"LinearConstraint({self.phi!r}) names a column: say in which component.")
             phi = np.zeros(shape)
-            phi[:, _checked_component(self.component, setting)] = np.asarray(setting.column(self.phi), dtype=float)
+            values = setting.column(self.phi)
+            try:
+                phi[:, _checked_component(self.component, setting)] = values.astype(np.float64)
+            except (TypeError, ValueError):
+                component = _checked_component(self.component, setting)
+                raise ValueError(
+                    f"LinearConstraint({self.phi!r}) needs numbers, whose total in component {component} is bounded, "
+                    f"and the column holds {values[0]!r}. For a share of rows, use ProportionConstraint."
+                ) from None
         else:
             phi = np.asarray(self.phi, dtype=np.float64)
         phi = phi[None] if phi.ndim == 2 else phi
@@ -279,6 +287,10 @@ class L1LinfSparsity(Constraint):
 
     def grouped_rows(self, setting: Setting) -> "GroupedRows":
         """Rows of the groups that are penalised, group by group."""
+        if self.alpha < 0 or self.min_count < 0:
+            raise ValueError(
+                f"alpha and min_count of L1LinfSparsity must be at least 0, not {self.alpha} and {self.min_count}."
+            )
         labels = setting.column(self.groups) if isinstance(self.groups, str) else np.asarray(self.groups)
         if labels.shape != (setting.n_rows,):
             raise ValueError(f"groups of L1LinfSparsity has shape {labels.shape}, and there are {setting.n_rows} rows.")

@@ -70,10 +70,7 @@ class ItemTable(Result):
 
     def __repr__(self) -> str:
         n_traits = self.slopes.shape[1]
-        labels = [
-            cut(name if self.names.count(name) == 1 else f"{name} = {answer}", _NAME_WIDTH)
-            for name, answer in zip(self.names, self.answers, strict=True)
-        ]
+        labels = [cut(f"{name} = {answer}", _NAME_WIDTH) for name, answer in zip(self.names, self.answers, strict=True)]
         width = max([len(each) for each in labels] + [8])
         titles = ["slope"] if n_traits == 1 else [f"slope {k + 1}" for k in range(n_traits)]
         lines = [

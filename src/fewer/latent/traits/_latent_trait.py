@@ -20,6 +20,8 @@ from fewer.latent.classes._items import (
     observed_categories,
     ordinal_mask,
     response_patterns,
+    warn_of_measurements,
+    warn_of_other_values,
 )
 from fewer.latent.factors._rotations import ROTATIONS, rotated
 from fewer.latent.traits._item_table import ItemTable
@@ -228,6 +230,7 @@ class LatentTrait(LatentModel):
                 f"Every item has a single answer in n_samples = {n_rows} rows: there is nothing that a trait could "
                 "explain."
             )
+        warn_of_measurements(columns, self.categories_, check_feature_names_in(self), "FactorAnalysis")
         codes = np.column_stack([codes_of(column, own) for column, own in zip(columns, self.categories_, strict=True)])
         patterns = response_patterns(codes, weights[kept], sizes)
         self._points, self._log_weights = self._new_nodes()
@@ -321,6 +324,7 @@ class LatentTrait(LatentModel):
         columns = answer_columns(self, X, reset=False)
         sizes = np.maximum([len(each) for each in self.categories_], 1)
         codes = np.column_stack([codes_of(column, own) for column, own in zip(columns, self.categories_, strict=True)])
+        warn_of_other_values(columns, self.categories_, codes, check_feature_names_in(self), "trait")
         patterns = response_patterns(codes, np.ones(len(codes)), sizes)
         indicators = indicator_matrix(patterns.codes, sizes)
         traits = Traits(indicators, patterns.weights, sizes, self.ordinal_, self._nodes())

@@ -1,4 +1,4 @@
-"""Mixtures and hidden Markov chains that are fitted by EM with constraints on the posteriors."""
+"""Mixtures that are fitted by EM with constraints on the posteriors, and what hidden Markov chains share with them."""
 
 from itertools import permutations
 from numbers import Integral, Real
@@ -10,12 +10,12 @@ from sklearn.utils import check_random_state, column_or_1d
 from sklearn.utils.validation import check_is_fitted
 
 from fewer._estimators import Interval, StrOptions, fit_context, get_feature_names, safe_indexing, warn_caller
+from fewer._wording import did_you_mean, listed
 from fewer.catalogue import method
 from fewer.latent._latent_model import climb
-from fewer.latent.chains._emissions import CategoricalEmission
 from fewer.latent.chains._forward_backward import Chain
-from fewer.latent.chains._hidden_markov import ChainModel, ChainState, Sequences, StateModel, starting_state
-from fewer.latent.regularized._constraints import AtMostCount, Constraint, Setting
+from fewer.latent.chains._hidden_markov import ChainState, Sequences, StateModel, starting_state
+from fewer.latent.regularized._constraints import AtMostCount, Constraint, L1LinfSparsity, Setting
 from fewer.latent.regularized._projection import listed_constraints, terms_of
 from fewer.latent.regularized._regularized_em import (
     Problem,
@@ -27,7 +27,7 @@ from fewer.latent.regularized._regularized_em import (
 
 _MOST_PERMUTED = 4
 
-_CONSTRAINTS = {
+PARAMETER_CONSTRAINTS = {
     "n_components": [Interval(Integral, 1, None, closed="left")],
     "constraints": [Constraint, list, tuple],
     "emission": [StrOptions({"gaussian", "categorical", "bernoulli", "poisson"})],
@@ -46,7 +46,7 @@ _CONSTRAINTS = {
 }
 
 
-class _RegularizedModel(StateModel):
+class RegularizedModel(StateModel):
     """What mixtures and chains share: constraints of a table, the fit, and predictions with p or q."""
 
     constraints: Any
@@ -75,7 +75,30 @@ class _RegularizedModel(StateModel):
         names = get_feature_names(X) if named else None
         if names is None or not named & set(names):
             return X
+        if named >= set(names):
+            raise ValueError(
+                f"The constraints name all columns of X ({listed([str(name) for name in names])}), and columns that a "
+                "constraint names are not part of the model. Pass their values to the constraint as an array instead."
+            )
         return safe_indexing(X, [place for place, name in enumerate(names) if name not in named], axis=1)
+
+    def _check_named(self, X: Any) -> None:
+        """Raise for a name that is not there, before its column is missed elsewhere; and for constraints for free."""
+        names = get_feature_names(X)
+        for name in sorted(set().union(*(each.column_names() for each in self._listed()))):
+            if names is None or name not in list(names):
+                there = (
+                    "X has no names of columns"
+                    if names is None
+                    else did_you_mean(name, list(map(str, names)), "columns")
+                )
+                raise ValueError(f"A constraint names the column {name!r}, which X does not have. {there}")
+        bounded = any(not isinstance(each, L1LinfSparsity) for each in self._listed())
+        if self.slack == "penalty" and self.slack_strength == 0 and bounded:
+            raise ValueError(
+                "slack='penalty' with slack_strength=0 is without effect: violations of constraints cost nothing. Give "
+                "a price, such as slack_strength=10."
+            )
 
     def _setting(self, X: Any, n_rows: int) -> Setting:
         names = get_feature_names(X)
@@ -98,6 +121,7 @@ class _RegularizedModel(StateModel):
         return starting_state(self._emission, rows, self.n_components, random, spread=spread)
 
     def _fit_regularized(self, X: Any, y: Any, labels: Any, groups: Any):
+        self._check_named(X)
         rows, sequences = self._learnt(X, groups)
         n_rows = int(sequences.indptr[-1])
         known = _known_labels(labels, n_rows, self.n_components)
@@ -215,7 +239,7 @@ def _known_labels(labels: Any, n_rows: int, n_components: int) -> np.ndarray:
         ),
     ],
 )
-class PosteriorRegularizedMixture(_RegularizedModel):
+class PosteriorRegularizedMixture(RegularizedModel):
     """Mixture that is steered by what is known of its components on average.
 
     Parameters
@@ -334,7 +358,7 @@ class PosteriorRegularizedMixture(_RegularizedModel):
     True
     """
 
-    _parameter_constraints = _CONSTRAINTS
+    _parameter_constraints = PARAMETER_CONSTRAINTS
 
     def __init__(
         self,
@@ -513,281 +537,3 @@ class PosteriorRegularizedMixture(_RegularizedModel):
         random = check_random_state(random_state)
         drawn = random.choice(self.n_components_, size=n_samples, p=self.weights_ / self.weights_.sum())
         return self._emission.drawn(self._parameters, drawn, random), drawn
-
-
-@method(
-    tasks=["unsupervised"],
-    when="Rows in time order switch between states, and something is known of these on average: how often each occurs "
-    "where, or that rows of one group (occurrences of a word) have few states.",
-    cost="O(n (k^2 + k p)) time for an iteration, and O(n k^2) for each step of the projection",
-    paper="posterior-regularization",
-    examples=lambda: [
-        PosteriorRegularizedHMM(2, emission="gaussian", init_em_iter=5, max_iter=20, tol=1e-3),
-        PosteriorRegularizedHMM(
-            2,
-            AtMostCount([0, 1], component=0),
-            slack="penalty",
-            slack_strength=1.0,
-            emission="gaussian",
-            init_em_iter=5,
-            max_iter=5,
-            tol=1e-3,
-        ),
-    ],
-)
-class PosteriorRegularizedHMM(_RegularizedModel, ChainModel):
-    """Hidden Markov model that is steered by what is known of its states on average.
-
-    Parameters
-    ----------
-    n_components : int, default=2
-        Number of states.
-    constraints : constraint or list of constraints, default=()
-        What is known: `ProportionConstraint`, `AtMostCount`, `LinearConstraint`, `L1LinfSparsity`. Columns of a frame
-        that a constraint names are not part of the model.
-    emission : {"gaussian", "categorical", "bernoulli", "poisson"}, default="categorical"
-        Distribution of a row given its state, with missing values, as in `HiddenMarkov`.
-    covariance_type : {"full", "tied", "diag", "spherical"}, default="diag"
-        With "gaussian": shape of the covariances.
-    reg_covar : float, default=1e-6
-        With "gaussian": added to the variances, as a share of the variance of a column.
-    kl_weight : float, default=1.0
-        Weight of the divergence in the objective, alpha in the paper: 1 estimates from the projected posteriors, 0 is
-        plain EM. Like slack, it makes constraints weaker, but by estimating from a mean of both posteriors.
-    slack : {"none", "constraint", "penalty"}, default="none"
-        Constraints hold as they are; or up to a slack whose norm is at most ``slack_strength``; or the norm of the
-        slack times ``slack_strength`` is taken from the objective.
-    slack_strength : float, default=0.0
-        Size of the slack that is allowed, or its price.
-    norm : {"l2", "l1", "linf"}, default="l2"
-        Norm of the slack.
-    init_em_iter : int, default=30
-        Iterations of plain EM before the first projection.
-    n_init : int, default=1
-        Number of starts; the one with the largest objective is kept.
-    max_iter : int, default=170
-        Maximum number of iterations with projections.
-    tol : float, default=1e-6
-        Stop when the objective changes by less than this share of its size.
-    predict_with : {"p", "q"}, default="p"
-        Posteriors of the model; or these projected on the constraints, which then have to find their rows in a new
-        table by the name of a column.
-    random_state : int, RandomState instance or None, default=None
-        Draws the starts.
-
-    Attributes
-    ----------
-    start_probabilities_ : ndarray of shape (n_components,)
-        Probability of each state at the beginning of a sequence.
-    transition_matrix_ : ndarray of shape (n_components, n_components)
-        Probability of the state in the column after that in the row.
-    weights_ : ndarray of shape (n_components,)
-        Share of rows in each state.
-    means_ : ndarray of shape (n_components, n_features) or None
-        Means, or probabilities of a 1, or rates; None for "categorical".
-    covariances_ : ndarray or None
-        With "gaussian": covariances or variances, as in `HiddenMarkov`.
-    probabilities_ : list of ndarray of shape (n_components, n_categories) or None
-        With "categorical": probabilities of the categories of each column.
-    categories_ : list of ndarray or None
-        With "categorical": the categories of each column.
-    q_ : ndarray of shape (n_samples, n_components)
-        Projected posteriors of the training rows.
-    dual_ : ndarray of shape (n_dual,)
-        Dual variables of the constraints: how much each costs; 0 for those that hold by themselves.
-    kl_ : float
-        Divergence of ``q_`` from the posteriors of the model.
-    violation_ : float
-        Largest amount by which ``q_`` does not meet a constraint.
-    model_violation_ : float
-        The same for the posteriors of the model, on the training rows; for other rows see ``constraint_violation``.
-    objective_path_ : ndarray of shape (n_iter,)
-        Log-likelihood with the log prior, less ``kl_weight`` times divergence and penalties, at the beginning of each
-        iteration.
-    objectives_ : ndarray of shape (n_init,)
-        The same at the end of each start.
-    n_iter_ : int
-        Iterations with projections of the start that was kept.
-    converged_ : bool
-        Whether it ended by ``tol``.
-    score_type_ : str
-        What ``score_samples`` gives: "log-likelihood".
-    n_parameters_ : int
-        Free parameters.
-    n_components_ : int
-        Number of states.
-    n_features_in_ : int
-        Number of columns of the model.
-    feature_names_in_ : ndarray of shape (n_features,)
-        Their names, when they are strings.
-
-    See Also
-    --------
-    HiddenMarkov : Without constraints.
-    l1linf_score : How many states the rows of a group have.
-
-    Notes
-    -----
-    With "categorical", starts are the paper's: all tables of expected counts are filled with ``1 + U(0, 1)``, followed
-    by one M-step. ``predict`` gives the state with the largest posterior probability, row by row. Constraints count
-    rows as they are in the table, so that the rows of a sequence have to be next to each other.
-
-    References
-    ----------
-    .. [1] Ganchev, K., Graca, J., Gillenwater, J. and Taskar, B. (2010). Posterior regularization for structured latent
-       variable models. Journal of Machine Learning Research 11, 2001-2049.
-
-    Examples
-    --------
-    States of words: every word has few.
-
-    >>> import numpy as np
-    >>> from fewer.latent import L1LinfSparsity, PosteriorRegularizedHMM, l1linf_score
-    >>> rng = np.random.default_rng(0)
-    >>> tags = np.arange(600) % 2
-    >>> words = np.where(tags, rng.choice(["runs", "eats"], 600), rng.choice(["dog", "cat"], 600))
-    >>> model = PosteriorRegularizedHMM(2, L1LinfSparsity(words), random_state=0).fit(words[:, None])
-    >>> round(l1linf_score(model.predict_proba(words[:, None]), words), 1)
-    1.0
-    """
-
-    _parameter_constraints = _CONSTRAINTS
-
-    def __init__(
-        self,
-        n_components=2,
-        constraints=(),
-        *,
-        emission="categorical",
-        covariance_type="diag",
-        reg_covar=1e-6,
-        kl_weight=1.0,
-        slack="none",
-        slack_strength=0.0,
-        norm="l2",
-        init_em_iter=30,
-        n_init=1,
-        max_iter=170,
-        tol=1e-6,
-        predict_with="p",
-        random_state=None,
-    ):
-        self.n_components = n_components
-        self.constraints = constraints
-        self.emission = emission
-        self.covariance_type = covariance_type
-        self.reg_covar = reg_covar
-        self.kl_weight = kl_weight
-        self.slack = slack
-        self.slack_strength = slack_strength
-        self.norm = norm
-        self.init_em_iter = init_em_iter
-        self.n_init = n_init
-        self.max_iter = max_iter
-        self.tol = tol
-        self.predict_with = predict_with
-        self.random_state = random_state
-
-    def _start(self, rows: Any, random: np.random.RandomState, spread: bool) -> ChainState:
-        emission, k = self._emission, self.n_components
-        if not isinstance(emission, CategoricalEmission):
-            return super()._start(rows, random, spread)
-        tables = (1 + random.uniform(size=shape) for shape in ((k,), (k, k), (int(emission.edges[-1]), k)))
-        starts, transitions, counts = tables
-        chain = Chain(starts / starts.sum(), transitions / transitions.sum(axis=1, keepdims=True))
-        return ChainState(chain, (emission.normalised(counts),), np.full(k, 1 / k))
-
-    @with_callbacks
-    @fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X, y=None, labels=None, groups=None):
-        """Fit the model under the constraints.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows in time order; NaN stands for a missing value.
-        y : Ignored
-            Not used.
-        labels : array-like of shape (n_samples,), default=None
-            Component of each row where it is known, and -1 elsewhere.
-        groups : array-like of shape (n_samples,), default=None
-            The sequence of each row; one sequence by default.
-
-        Returns
-        -------
-        self : object
-            The fitted estimator.
-        """
-        return self._fit_regularized(X, y, labels, groups)
-
-    def fit_transform(self, X, y=None, labels=None, groups=None):
-        """Fit, and give the probability of each state at each row.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows in time order; NaN stands for a missing value.
-        y : Ignored
-            Not used.
-        labels : array-like of shape (n_samples,), default=None
-            Component of each row where it is known, and -1 elsewhere.
-        groups : array-like of shape (n_samples,), default=None
-            The sequence of each row; one sequence by default.
-
-        Returns
-        -------
-        X_new : ndarray of shape (n_samples, n_components)
-            They sum to 1.
-        """
-        return self.fit(X, y, labels, groups).transform(X, groups)
-
-    def predict(self, X, groups=None):
-        """Most probable state of each row.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows in time order; NaN stands for a missing value.
-        groups : array-like of shape (n_samples,), default=None
-            The sequence of each row; one sequence by default.
-
-        Returns
-        -------
-        states : ndarray of shape (n_samples,)
-            Number of the state with the largest posterior probability.
-        """
-        return self._posteriors(X, groups).argmax(axis=1)
-
-    def predict_proba(self, X, groups=None):
-        """Probability of each state at each row, by ``predict_with``.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows in time order; NaN stands for a missing value.
-        groups : array-like of shape (n_samples,), default=None
-            The sequence of each row; one sequence by default.
-
-        Returns
-        -------
-        probabilities : ndarray of shape (n_samples, n_components)
-            They sum to 1.
-        """
-        return self._posteriors(X, groups)
-
-    def constraint_violation(self, X, groups=None):
-        """Largest amount by which posteriors of the model, without projection, do not meet a constraint.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows in time order; NaN stands for a missing value.
-        groups : array-like of shape (n_samples,), default=None
-            The sequence of each row; one sequence by default.
-
-        Returns
-        -------
-        violation : float
-            Constraints have to find their rows by the name of a column.
-        """
-        return self._projected_rows(X, groups)[1]
