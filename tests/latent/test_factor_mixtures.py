@@ -93,8 +93,10 @@ def test_weights_are_repetitions_and_draws_look_like_the_table():
     weighted = MixtureOfFactorAnalyzers(2, n_init=2, random_state=0).fit(X, sample_weight=weights)
     repeated = MixtureOfFactorAnalyzers(2, n_init=2, random_state=0).fit(np.repeat(X, weights, axis=0))
     assert weighted.objective_path_[-1] == pytest.approx(repeated.objective_path_[-1], rel=1e-6)
-    drawn = repeated.sample(20_000, random_state=0)
+    drawn, groups = repeated.sample(20_000, random_state=0)
     np.testing.assert_allclose(np.cov(drawn.T), np.cov(np.repeat(X, weights, axis=0).T), atol=0.25)
+    # Shares of 20,000 draws are known to 0.0035; four standard errors.
+    np.testing.assert_allclose(np.bincount(groups) / 20_000, repeated.weights_, atol=0.015)
 
 
 def test_bic_finds_the_number_of_groups():

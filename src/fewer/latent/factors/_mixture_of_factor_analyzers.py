@@ -365,10 +365,12 @@ class MixtureOfFactorAnalyzers(RowClasses):
         -------
         X : ndarray of shape (n_samples, n_features)
             Rows.
+        groups : ndarray of shape (n_samples,)
+            The groups that they were drawn from.
         """
         check_is_fitted(self)
         random = check_random_state(random_state)
         groups = random.choice(self.n_components_, n_samples, p=self.weights_)
         factors = random.standard_normal((n_samples, self.loadings_.shape[2]))
         noise = random.standard_normal((n_samples, self.means_.shape[1])) * np.sqrt(self.noise_variance_[groups])
-        return self.means_[groups] + np.einsum("npq,nq->np", self.loadings_[groups], factors) + noise
+        return self.means_[groups] + np.einsum("npq,nq->np", self.loadings_[groups], factors) + noise, groups
