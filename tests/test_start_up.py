@@ -72,7 +72,7 @@ def test_a_study_imports_of_our_rooms_what_it_uses(study_modules):
     assert all(name.startswith(learners) for name in of_room(study_modules, "learn"))
     assert len(of_room(study_modules, "extract")) <= 2
     ours = [name for name in study_modules if name.startswith("fewer")]
-    assert len(ours) <= 180, sorted(ours)  # of more than 700
+    assert len(ours) <= 190, sorted(ours)  # of more than 700
 
 
 def test_skops_and_templates_come_last():

@@ -14,17 +14,25 @@ from importlib.metadata import version
 from pathlib import Path
 
 import numpy as np
-from girth import pcm_mml, twopl_mml
 
-found = json.loads(Path(sys.argv[1]).read_text())
-tables = found.get("tables", found)
-options = {"quadrature_n": 81, "quadrature_bounds": (-6, 6), "max_iteration": 500}
-votes = twopl_mml(np.array(tables["votes"]).T, options)
-tumours = pcm_mml(np.array(tables["tumours"]).T, options)
-numbers = {
-    "versions": {"girth": version("girth")},
-    "tables": tables,
-    "votes": {name.lower(): votes[name].tolist() for name in ("Discrimination", "Difficulty")},
-    "tumours": {name.lower(): tumours[name].tolist() for name in ("Discrimination", "Difficulty")},
-}
-Path(__file__).with_name("girth.json").write_text(json.dumps(numbers, separators=(",", ":")) + "\n")
+
+def main():
+    """Fit the items, and write their parameters."""
+    from girth import pcm_mml, twopl_mml
+
+    found = json.loads(Path(sys.argv[1]).read_text())
+    tables = found.get("tables", found)
+    options = {"quadrature_n": 81, "quadrature_bounds": (-6, 6), "max_iteration": 500}
+    votes = twopl_mml(np.array(tables["votes"]).T, options)
+    tumours = pcm_mml(np.array(tables["tumours"]).T, options)
+    numbers = {
+        "versions": {"girth": version("girth")},
+        "tables": tables,
+        "votes": {name.lower(): votes[name].tolist() for name in ("Discrimination", "Difficulty")},
+        "tumours": {name.lower(): tumours[name].tolist() for name in ("Discrimination", "Difficulty")},
+    }
+    Path(__file__).with_name("girth.json").write_text(json.dumps(numbers, separators=(",", ":")) + "\n")
+
+
+if __name__ == "__main__":
+    main()
