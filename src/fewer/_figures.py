@@ -3,6 +3,7 @@
 Light and dark pages both work: the background is transparent, and lines are chosen to be seen on either.
 """
 
+import math
 from html import escape
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -72,6 +73,19 @@ def new_figure(*, title: str = "", x: str = "", y: str = "", height: int = 380) 
     )
 
 
+def style_panels(figure: "go.Figure", height: int, **margins: int) -> None:
+    """Give a figure of several panels the look of the others."""
+    style = new_figure(height=height).layout
+    figure.update_layout(
+        height=height,
+        showlegend=False,
+        font=style.font,
+        paper_bgcolor=style.paper_bgcolor,
+        plot_bgcolor=style.plot_bgcolor,
+        margin=margins,
+    )
+
+
 def line(name: str, x, y, colour: str = BLUE, **options) -> "go.Scatter":
     """A line, named for the legend and the hover."""
     import plotly.graph_objects as go
@@ -93,6 +107,18 @@ def band(name: str, x, lower, upper, colour: str = BLUE) -> "go.Scatter":
         line={"width": 0},
         hoverinfo="skip",
     )
+
+
+def log_ticks(low: float, high: float) -> dict[str, list]:
+    """Options of a logarithmic axis with ticks at 1, 2 and 5 times powers of ten; plotly's own show digits alone.
+
+    >>> log_ticks(0.03, 4)["ticktext"]
+    ['0.05', '0.1', '0.2', '0.5', '1', '2']
+    """
+    powers = range(math.floor(math.log10(low)), math.floor(math.log10(high)) + 1)
+    values = [float(f"{first}e{power}") for power in powers for first in (1, 2, 5)]
+    shown = [value for value in values if low <= value <= high]
+    return {"tickvals": shown, "ticktext": [f"{value:,.10g}" for value in shown]}
 
 
 def mark_point(figure: "go.Figure", x: float, y: float, text: str, *, name: str, position: str = "top center") -> None:

@@ -141,7 +141,8 @@ OPTIONS: tuple[Option, ...] = (
         "preset",
         '{"quick", "standard", "thorough"}',
         "standard",
-        "How many candidates and folds are tried: quick, standard or thorough.",
+        "quick: 5 folds, drawn twice, 99 permutations; standard: drawn 10 times, 199 permutations; thorough: 10 folds, "
+        "drawn 10 times, 999 permutations, more methods and learners. Large tables have fewer repeats.",
         "plan",
         metavar="NAME",
         typed=str,
@@ -150,7 +151,7 @@ OPTIONS: tuple[Option, ...] = (
         "methods",
         "iterable of str",
         None,
-        "Selectors, extractors or scores to compare; listed by: fewer methods --role selector (or extractor).",
+        "Selectors, extractors or scores to compare; listed by: fewer methods --role selector (or extractor, score).",
         "plan",
         **_NAMES,
         **_BY_PRESET,
@@ -172,7 +173,7 @@ OPTIONS: tuple[Option, ...] = (
         "Numbers of columns to try.",
         "plan",
         metavar="N,M",
-        by_default="from 1 to all, each 40% larger",
+        by_default="from 1 to all, each 40% larger; larger steps for wide tables",
         typed=list[str] | None,
         value=_numbers,
     ),
@@ -189,7 +190,8 @@ OPTIONS: tuple[Option, ...] = (
         "str, Path or mapping of str to list of str",
         None,
         "File with groups of columns that enter and leave together: JSON or TOML, a list of columns for each group, or "
-        "CSV with two columns, column and group. Sizes count groups. Without it, only the categories of a column do.",
+        "CSV with two columns, column and group. Sizes count groups. By default, only the encoded categories of a "
+        "column form a group.",
         "plan",
         metavar="FILE",
     ),
@@ -197,14 +199,25 @@ OPTIONS: tuple[Option, ...] = (
         "scoring",
         "str or iterable of str",
         None,
-        "Scorers of scikit-learn, such as balanced_accuracy,roc_auc,neg_log_loss, or proper scores (neg_boosting_loss, "
-        "neg_minimal_loss, neg_asymmetric_1_loss, neg_asymmetric_2_loss): the first decides, all are reported.",
+        "Scorers of scikit-learn, such as balanced_accuracy, roc_auc or neg_log_loss, or proper scoring rules "
+        "(neg_boosting_loss, neg_minimal_loss, neg_asymmetric_1_loss, neg_asymmetric_2_loss). All choices are made by "
+        "the first; the others are reported as well.",
         "plan",
-        by_default="accuracy or balanced_accuracy; r2 for numbers",
+        by_default="accuracy, or balanced_accuracy if a class is rare; r2 for numbers",
         **_NAMES,
     ),
     Option("n_folds", "int", None, "Number of cross-validation folds.", "plan", "--folds", **_COUNT),
     Option("n_repeats", "int", None, "How many times folds are drawn.", "plan", "--repeats", **_COUNT),
+    Option(
+        "max_repeats",
+        "int",
+        None,
+        "How many times folds are drawn at most: more often than that only where the outcome may depend on their draw.",
+        "plan",
+        metavar="N",
+        by_default="by preset for tables of at most 100,000 cells; no more if the repeats or a time limit are given",
+        typed=int | None,
+    ),
     Option("n_permutations", "int", None, "Permutations per test; 0 for no tests.", "plan", "--permutations", **_COUNT),
     Option(
         "confidence",
@@ -219,8 +232,8 @@ OPTIONS: tuple[Option, ...] = (
         "margin",
         "float",
         0.1,
-        "For the conclusion: fewer columns are 'not worse' if they lose at most this share of the gain of all columns "
-        "over the baseline.",
+        "Used to word the conclusion (a non-inferiority margin): fewer columns are 'not worse' if they lose at most "
+        "this share of the gain of all columns over the baseline.",
         "plan",
         metavar="SHARE",
         typed=float,
@@ -229,9 +242,8 @@ OPTIONS: tuple[Option, ...] = (
         "parsimony",
         'float or "one_se"',
         0.05,
-        "For the choice: share of the best gain over the baseline to give up for fewer columns. 0 takes the best "
-        "score; "
-        "one_se takes the best candidate, with its fewest columns within one standard error.",
+        "Used to choose the number of columns: share of the best gain over the baseline to give up for fewer columns. "
+        "0 takes the best score; one_se takes the best candidate, with its fewest columns within one standard error.",
         "plan",
         metavar="SHARE",
         typed=str,
@@ -241,11 +253,11 @@ OPTIONS: tuple[Option, ...] = (
         "racing",
         "float",
         2.0,
-        "From the third fold on, a candidate with a number of columns gets no more folds when it is behind the best "
-        "one "
-        "by so many standard errors, and by more than may be given up; 0 scores all of them on all folds.",
+        "Early stopping of candidates: from the third fold on, a method and learner with a given number of columns "
+        "is not fitted on further folds if it is behind the best one by more than 10% of the best gain plus this many "
+        "standard errors; 0: no early stopping.",
         "plan",
-        metavar="ERRORS",
+        metavar="N_SE",
         typed=float,
     ),
     Option(
@@ -262,8 +274,8 @@ OPTIONS: tuple[Option, ...] = (
         "cost",
         "str",
         None,
-        "Costs of the two kinds of errors, such as FN=5,FP=1, for a target with two classes; the second one in order "
-        "is positive.",
+        "Costs of the two kinds of errors, such as FN=5,FP=1, for a target with two classes; the class that sorts last "
+        "(yes of no and yes) is positive.",
         "plan",
         metavar="FN=A,FP=B",
     ),
@@ -277,13 +289,20 @@ OPTIONS: tuple[Option, ...] = (
         metavar="TIME",
         by_default="no limit",
     ),
-    Option("questions", "iterable of str", None, "Questions of other packages to ask as well.", "plan", **_NAMES),
+    Option(
+        "questions",
+        "iterable of str",
+        None,
+        "Additional analyses that other installed packages provide, by name.",
+        "plan",
+        **_NAMES,
+    ),
     Option("seed", "int", 0, "Random seed.", "plan", metavar="N", typed=int),
     Option(
         "theme",
         '{"screen", "print"}',
         "screen",
-        "Look of the report: screen (in colours, light or dark as the browser is) or print (black and white).",
+        "Look of the report: screen (in colour, light or dark as the browser asks) or print (black and white).",
         "report",
         metavar="NAME",
         typed=str,
@@ -301,7 +320,7 @@ OPTIONS: tuple[Option, ...] = (
         "task",
         "str",
         "auto",
-        "What the target asks for: auto, binary, multiclass, classification, regression or none.",
+        "Type of the prediction task: auto, binary, multiclass, classification or regression (in describe, also none).",
         "table",
         metavar="NAME",
         typed=str,
@@ -310,7 +329,7 @@ OPTIONS: tuple[Option, ...] = (
         "missing_values",
         "iterable of str",
         None,
-        "More markers of missing values, such as -999.",
+        "Further markers of missing values, such as -999.",
         "reading",
         metavar="V,W",
         typed=list[str] | None,
@@ -323,7 +342,7 @@ OPTIONS: tuple[Option, ...] = (
         "header",
         "bool",
         True,
-        "CSV, Excel: whether there is a header line; without one, columns are named x0, x1, ...",
+        "CSV, Excel: without column names in the first line, columns are named x0, x1, ...",
         "reading",
         "--no-header",
         typed=bool,

@@ -84,14 +84,20 @@ def metric_words(scoring: str) -> str:
     return _METRIC_WORDS.get(scoring, scoring)
 
 
+# Smaller p-values of asymptotic tests are rounding.
+_LEAST_P = 1e-16
+
+
 def p_words(p_value: float, n_permutations: int | None = None) -> str:
     """A p-value; the smallest that this number of permutations can show is given as a bound.
 
     Examples
     --------
-    >>> p_words(0.05), p_words(0.0002), p_words(0.05, 19)
-    ('p = 0.050', 'p = 2.0e-04', 'p <= 0.050, the smallest that 19 permutations can show')
+    >>> p_words(0.05), p_words(0.0002), p_words(0.05, 19), p_words(0.0)
+    ('p = 0.050', 'p = 2.0e-04', 'p <= 0.050, the smallest that 19 permutations can show', 'p < 1e-16')
     """
+    if p_value < _LEAST_P:
+        return f"p < {_LEAST_P:.0e}"
     digits = p_digits(p_value)
     if n_permutations is not None and p_value <= 1 / (n_permutations + 1):
         return f"p <= {digits}, the smallest that {n_permutations} permutations can show"
@@ -159,7 +165,11 @@ def rows_words(needed: int, n_rows: int) -> str:
 
 
 def interval_words(
-    interval: tuple[float, float], confidence: float, written: Callable[[float], str], of: str = ""
+    interval: tuple[float, float],
+    confidence: float,
+    written: Callable[[float], str],
+    of: str = "",
+    drawn: str = "over the folds",
 ) -> str:
     """An interval with its confidence level; one of no width is no certainty, because nothing varied on the folds.
 
@@ -170,7 +180,7 @@ def interval_words(
     """
     low, high = interval
     if high - low < 1e-12:
-        return "no variation over the folds"
+        return f"no variation {drawn}"
     return f"{percent(confidence)} interval{of} {written(low)} to {written(high)}"
 
 

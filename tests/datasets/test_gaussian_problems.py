@@ -38,13 +38,13 @@ def test_the_seed_alone_decides_the_draw():
 
 
 def test_a_covariance_without_full_rank_is_allowed():
-    X, _, truth = make_gaussian(500, mean=[0, 0], covariance=[[1, 1], [1, 1]], random_state=0)
+    X, _, truth = make_gaussian(500, mean=[0, 0], cov=[[1, 1], [1, 1]], random_state=0)
     np.testing.assert_allclose(X[:, 0], X[:, 1], rtol=0, atol=rounding(2, np.abs(X).max()))
     assert truth["eigenvalues"].min() == 0
     rng = np.random.default_rng(0)
     for _ in range(10):  # of two directions in four columns, whose other eigenvalues rounding puts on either side of 0
         spread = rng.normal(size=(4, 2))
-        X, _, truth = make_gaussian(20, mean=np.zeros(4), covariance=spread @ spread.T, random_state=0)
+        X, _, truth = make_gaussian(20, mean=np.zeros(4), cov=spread @ spread.T, random_state=0)
         assert np.count_nonzero(truth["eigenvalues"]) == 2
         beside = X - X @ np.linalg.pinv(spread).T @ spread.T
         np.testing.assert_allclose(beside, 0, atol=rounding(4, np.abs(X).max(), np.linalg.cond(spread) ** 2))
@@ -53,7 +53,7 @@ def test_a_covariance_without_full_rank_is_allowed():
 def test_an_eigenvalue_that_is_negative_by_rounding_alone_is_allowed():
     covariance = np.outer(weights := np.array([0.1, 0.7, 0.3, 1.1]), weights)
     assert np.linalg.eigvalsh(covariance)[0] < 0
-    assert make_gaussian(5, mean=np.zeros(4), covariance=covariance, random_state=0).truth["eigenvalues"][-1] == 0
+    assert make_gaussian(5, mean=np.zeros(4), cov=covariance, random_state=0).truth["eigenvalues"][-1] == 0
 
 
 @pytest.mark.parametrize(
@@ -66,7 +66,7 @@ def test_an_eigenvalue_that_is_negative_by_rounding_alone_is_allowed():
 )
 def test_what_is_no_covariance_is_refused(mean, covariance, message):
     with pytest.raises(ValueError, match=message):
-        make_gaussian(10, mean=mean, covariance=covariance)
+        make_gaussian(10, mean=mean, cov=covariance)
 
 
 def test_the_classes_have_unit_covariance_and_opposite_means():

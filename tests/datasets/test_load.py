@@ -4,6 +4,7 @@ import sys
 
 import numpy as np
 import pytest
+import sklearn.datasets
 
 import fewer.datasets._record as package_files
 from fewer.datasets import DatasetError, PackageMissingError, available, load
@@ -56,6 +57,15 @@ def test_iris_has_its_own_column_and_class_names():
     assert list(iris.classes) == ["setosa", "versicolor", "virginica"]
     assert iris.target == "species"
     np.testing.assert_array_equal(iris.X[0], [5.1, 3.5, 1.4, 0.2])
+
+
+@pytest.mark.parametrize("name", ["iris", "wine", "breast_cancer", "digits"])
+def test_what_is_read_from_the_files_of_scikit_learn_is_what_its_loader_gives(name):
+    bunch = getattr(sklearn.datasets, f"load_{name}")()
+    dataset = load(name)
+    np.testing.assert_array_equal(dataset.X, bunch.data)
+    assert list(dataset.columns) == list(bunch.feature_names)
+    assert [str(label) for label in dataset.y] == [str(label) for label in bunch.target_names[bunch.target]]
 
 
 def test_names_are_read_in_any_case():

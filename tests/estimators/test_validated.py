@@ -82,8 +82,8 @@ def test_a_frame_may_have_columns_named_x_and_y():
 @pytest.mark.parametrize(
     ("y", "message"),
     [
-        (np.array(["a", "a"]), "Taker tells classes apart, and y has one class only, 'a'; at least two are needed"),
-        (np.array([0.5, 1.5, 2.5]), "Unknown label type: continuous. Taker tells .* bin them first"),
+        (np.array(["a", "a"]), "Taker needs at least two classes, and y has one class only, 'a'"),
+        (np.array([0.5, 1.5, 2.5]), "Unknown label type: continuous. Taker needs classes.* bin them first"),
         (np.eye(2), "y has several columns, and Taker takes one target only"),
         (np.array(["a", np.nan, "b"], dtype=object), "^Input y contains NaN: there is no label in row 1. Taker needs"),
         (np.array([None, "b", pd.NA], dtype=object), "no label in 2 rows, the first is row 0. .* leave these rows out"),

@@ -46,5 +46,5 @@ def known_target(y: Any, classes: np.ndarray | None) -> np.ndarray:
     labels = np.asarray(y)
     unknown = np.setdiff1d(labels, classes)
     if len(unknown):
-        raise ValueError(f"y holds the class {unknown.tolist()[0]!r}, which was not there in fit.")
+        raise ValueError(f"y holds the class {unknown.tolist()[0]!r}, which was not seen in fit.")
     return (labels[:, None] == classes).astype(np.float64)

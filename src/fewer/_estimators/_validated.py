@@ -24,7 +24,7 @@ def validated(estimator: Any, X: Any, y: Any = "no_validation", **options: Any) 
     who = type(estimator).__name__
     if options.get("y_numeric"):
         _refuse_text_target(y, who)
-    with _columns_named(X, who):
+    with _columns_named(X, who, rows_in_order=getattr(estimator, "_rows_in_order", False)):
         try:
             checked = validate_data(estimator, narrow_indices(X), y, **options)
         except ValueError as error:
@@ -63,13 +63,13 @@ def narrow_indices(X: Any) -> Any:
 
 
 @contextmanager
-def _columns_named(X: Any, who: str) -> Iterator[None]:
+def _columns_named(X: Any, who: str, *, rows_in_order: bool = False) -> Iterator[None]:
     """Names the columns of X in what scikit-learn refuses within the block, and how to mend them for ``who``."""
     refuse_dataset(X)
     try:
         yield
     except ValueError as error:
-        told = _with_columns(str(error), X, who)
+        told = _with_columns(str(error), X, who, rows_in_order)
         if told is None:
             raise
         raise ValueError(told) from None
@@ -98,10 +98,15 @@ class _Culprits(NamedTuple):
     n_columns: int
 
 
-def _with_columns(message: str, X: Any, who: str) -> str | None:
+def _with_columns(message: str, X: Any, who: str, rows_in_order: bool) -> str | None:
     """The message of scikit-learn with the columns that it is about, and the cure; None for messages about others."""
     if message.startswith("Input X contains NaN"):
         cure = "impute missing values first, with SimpleImputer as an earlier step of a pipeline, or leave them out"
+        if rows_in_order:
+            cure = (
+                "close the gaps from the rows around them, for example with interpolate or ffill of pandas. Without "
+                "these rows, later ones would follow rows that they did not follow"
+            )
         return _told("Input X contains NaN", _culprits(X, np.isnan), X, f"{who} needs a number everywhere: {cure}.")
     if message.startswith("Input X contains infinity"):
         cure = f"{who} needs finite numbers: replace them, or leave them out."
@@ -207,19 +212,17 @@ def encoded_classes(y: np.ndarray, who: str, otherwise: Callable[[], str] = str)
     kind = type_of_target(y, input_name="y")
     if kind == "continuous":
         raise ValueError(
-            f"Unknown label type: continuous. {who} tells classes apart, and y holds numbers with fractions; bin them "
+            f"Unknown label type: continuous. {who} needs classes, and y holds numbers with fractions; bin them "
             f"first{otherwise()}."
         )
     if kind not in ("binary", "multiclass"):
         raise ValueError(
-            f"Unknown label type: {kind}. {who} tells classes apart, and y is an array of Python objects "
+            f"Unknown label type: {kind}. {who} needs classes, and y is an array of Python objects "
             f"({type(y.flat[0]).__name__}); convert them to numbers or text, with y.astype(int) or y.astype(str)."
         )
     classes, codes = np.unique(y, return_inverse=True)
     if len(classes) < 2:
-        raise ValueError(
-            f"{who} tells classes apart, and y has one class only, {classes.tolist()[0]!r}; at least two are needed."
-        )
+        raise ValueError(f"{who} needs at least two classes, and y has one class only, {classes.tolist()[0]!r}.")
     return EncodedClasses(classes, codes)
 
 
@@ -228,7 +231,7 @@ def refuse_missing_labels(y: np.ndarray, who: str) -> None:
     if y.dtype.kind == "f":
         missing = np.flatnonzero(np.isnan(y))
     elif y.dtype.kind == "O":
-        missing = np.array([row for row, label in enumerate(y) if _is_missing(label)], dtype=int)
+        missing = np.array([row for row, label in enumerate(y) if is_missing_label(label)], dtype=int)
     else:
         return
     if missing.size:
@@ -251,7 +254,8 @@ def _refuse_mixed_labels(y: np.ndarray) -> None:
         )
 
 
-def _is_missing(label: Any) -> bool:
+def is_missing_label(label: Any) -> bool:
+    """Whether there is no label: None, NaN or pandas' NA."""
     # pandas' own NA is neither equal to itself nor different.
     return label is None or type(label).__name__ == "NAType" or (isinstance(label, float) and label != label)
 
@@ -311,4 +315,25 @@ def refuse_negative(counts: Any, who: str, names: Any = None) -> None:
         raise ValueError(
             f"Negative values in data passed to {who}, in column {name}: it takes a table of counts, or of other "
             "numbers that are 0 or more."
+        )
+
+
+def place_of_class(classes: np.ndarray, pos_label: Any) -> int:
+    """Position of ``pos_label`` among the classes."""
+    found = np.flatnonzero(classes == pos_label)
+    if len(found) == 0:
+        raise ValueError(
+            f"pos_label={pos_label!r} is not a class of y; the classes are "
+            f"{', '.join(repr(label) for label in classes.tolist())}."
+        )
+    return int(found[0])
+
+
+def refuse_other_classes(y: np.ndarray, classes: np.ndarray) -> None:
+    """Raise for labels that ``partial_fit`` was not given in its first call."""
+    unknown = np.setdiff1d(y, classes)
+    if len(unknown) > 0:
+        raise ValueError(
+            f"y holds the class {unknown.tolist()[0]!r}, which is not one of classes={classes.tolist()}; "
+            "name all classes in the first call of partial_fit."
         )

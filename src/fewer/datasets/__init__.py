@@ -38,7 +38,14 @@ if TYPE_CHECKING:
         make_two_gaussians,
         make_twonorm,
     )
-    from fewer.datasets._graph_problems import make_graph_gaussian, simulate_sparse_var
+    from fewer.datasets._graph_problems import (
+        make_changing_network,
+        make_class_trees,
+        make_conditional_link,
+        make_corral,
+        make_graph_gaussian,
+        simulate_sparse_var,
+    )
     from fewer.datasets._latent_problems import (
         make_aspects,
         make_bars,
@@ -48,12 +55,6 @@ if TYPE_CHECKING:
         make_topic_words,
     )
     from fewer.datasets._load import available, load
-    from fewer.datasets._network_problems import (
-        make_changing_network,
-        make_class_trees,
-        make_conditional_link,
-        make_corral,
-    )
     from fewer.datasets._open import open_table, place_of
     from fewer.datasets._pitfalls import (
         make_counts,

@@ -62,7 +62,7 @@ BAYES_ERROR = 0.12372
 def make_gaussian(
     n_samples: int = 1000,
     mean: "ArrayLike" = (0.0, 5.0, 2.0),
-    covariance: "ArrayLike" = ((25.0, -1.0, 7.0), (-1.0, 4.0, -4.0), (7.0, -4.0, 10.0)),
+    cov: "ArrayLike" = ((25.0, -1.0, 7.0), (-1.0, 4.0, -4.0), (7.0, -4.0, 10.0)),
     random_state: "int | RandomState | None" = None,
 ) -> Problem:
     """Rows from one normal distribution, with its principal directions.
@@ -73,7 +73,7 @@ def make_gaussian(
         Rows.
     mean : array-like of shape (n_features,), default=(0, 5, 2)
         Mean of the distribution.
-    covariance : array-like of shape (n_features, n_features)
+    cov : array-like of shape (n_features, n_features)
         Its covariance, symmetric and with no negative eigenvalue. The default has the eigenvalues 28.0, 9.26 and 1.74.
     random_state : int, RandomState instance or None, default=None
         Draws the rows.
@@ -96,17 +96,15 @@ def make_gaussian(
     from sklearn.utils import check_random_state
 
     mean = np.asarray(mean, dtype=float)
-    covariance = np.asarray(covariance, dtype=float)
+    covariance = np.asarray(cov, dtype=float)
     if mean.ndim != 1 or covariance.shape != (len(mean), len(mean)):
-        raise ValueError(f"covariance of shape {covariance.shape} does not match a mean of shape {mean.shape}.")
+        raise ValueError(f"cov of shape {covariance.shape} does not match a mean of shape {mean.shape}.")
     if not np.allclose(covariance, covariance.T):
-        raise ValueError("covariance must be symmetric; use (covariance + covariance.T) / 2.")
+        raise ValueError("cov must be symmetric; use (cov + cov.T) / 2.")
     eigenvalues, directions = _eigen(covariance)
     rounding = len(mean) * np.finfo(float).eps * max(eigenvalues[0], 0.0)
     if eigenvalues[-1] < -rounding:
-        raise ValueError(
-            f"covariance has the negative eigenvalue {eigenvalues[-1]:.3g}, so it is not positive semidefinite."
-        )
+        raise ValueError(f"cov has the negative eigenvalue {eigenvalues[-1]:.3g}, so it is not positive semidefinite.")
     # Rounding leaves an eigenvalue of 0 on either side of it, and the root of 1e-16 is 1e-8.
     eigenvalues = np.where(eigenvalues > rounding, eigenvalues, 0.0)
     standard = check_random_state(random_state).normal(size=(n_samples, len(mean)))

