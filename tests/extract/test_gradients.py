@@ -411,7 +411,9 @@ def test_callbacks_see_the_steps_of_the_learner():
 
 @pytest.mark.parametrize("model", [GradientOuterProduct(), GradientDiffusionMap(), GradientGraph()])
 def test_one_class_is_told_in_the_name_of_who_was_asked(model):
-    with pytest.raises(ValueError, match=f"^{type(model).__name__} tells classes apart, and y has one class only"):
+    with pytest.raises(
+        ValueError, match=f"^{type(model).__name__} needs at least two classes, and y has one class only"
+    ):
         model.fit(np.eye(6), np.full(6, "only"))
 
 

@@ -65,7 +65,7 @@ def test_with_classes_and_no_ridge_on_them_it_is_the_regularised_fisher():
     along = fisher.transform(X)
     np.testing.assert_allclose(np.abs(ours.transform(X)), np.abs(along / along.std(axis=0)), atol=1e-8)
     assert ours.transform_y(["b"]).shape == (1, 2)
-    with pytest.raises(ValueError, match="class 'd', which was not there"):
+    with pytest.raises(ValueError, match="class 'd'"):
         ours.transform_y(["d"])
 
 

@@ -261,7 +261,7 @@ def test_one_class_is_refused():
 
 def test_numbers_are_refused_where_classes_are_needed():
     X, _ = load_iris(return_X_y=True)
-    with pytest.raises(ValueError, match=r"'fisher' tells classes apart.*take a score for numbers \(.*pearson"):
+    with pytest.raises(ValueError, match=r"'fisher' needs classes.*take a score for numbers \(.*pearson"):
         SelectTop().fit(X, np.linspace(0, 1, 150))
 
 
@@ -358,5 +358,7 @@ def test_scores_without_target_and_sparse_tables_are_taken():
 
 def test_a_classifier_has_nothing_to_rank_by_with_one_class():
     X = np.random.default_rng(0).normal(size=(20, 3))
-    with pytest.raises(ValueError, match="by LinearDiscriminantAnalysis tells classes apart, and y has one class only"):
+    with pytest.raises(
+        ValueError, match="by LinearDiscriminantAnalysis needs at least two classes, and y has one class only"
+    ):
         SelectTop(LinearDiscriminantAnalysis()).fit(X, ["a"] * 20)

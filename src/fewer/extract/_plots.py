@@ -10,7 +10,7 @@ from sklearn.utils.sparsefuncs import mean_variance_axis
 from sklearn.utils.validation import check_array, check_consistent_length
 
 from fewer._estimators import checked_array
-from fewer._figures import BLUE, GREY, PALETTE, RED, new_figure
+from fewer._figures import BLUE, GREY, PALETTE, RED, new_figure, style_panels
 from fewer.extract._extractor import new_columns_to_draw, refuse_infinite
 
 if TYPE_CHECKING:
@@ -138,16 +138,7 @@ def plot_loadings(extractor: Any, X: Any, *, n_components: int = 3, n_columns: i
             hovertemplate="%{y}: %{x:.2f}<extra></extra>",
         )
         figure.add_trace(bars, row=1, col=component + 1)
-    height = 130 + 22 * len(labels)
-    style = new_figure(height=height).layout
-    figure.update_layout(
-        height=height,
-        showlegend=False,
-        font=style.font,
-        paper_bgcolor=style.paper_bgcolor,
-        plot_bgcolor=style.plot_bgcolor,
-        margin={"l": 60, "r": 20, "t": 40, "b": 60},
-    )
+    style_panels(figure, 130 + 22 * len(labels), l=60, r=20, t=40, b=60)
     figure.update_xaxes(range=[-1, 1], title_text="correlation", zeroline=True, zerolinecolor="#8a8f98")
     figure.update_yaxes(autorange="reversed", automargin=True)
     return figure

@@ -42,14 +42,16 @@ if TYPE_CHECKING:
     from fewer.select.redundancy._groups import RedundancyGroup, RedundancyGroups, redundancy_groups
     from fewer.select.redundancy._markov_blankets import FCBF, KollerSahami
     from fewer.select.redundancy._mrmr import MRMR
-    from fewer.select.relevance._chance_gain import chance_gain_bounds, exact_chance_gain, midpoint_chance_gain
-    from fewer.select.relevance._forest_importance import ForestImportanceSelector
-    from fewer.select.relevance._forest_relevance import ForestRelevanceSelector
-    from fewer.select.relevance._irrelevant_feature_curve import (
+    from fewer.select.relevance._chance_gain import (
         IrrelevantFeatureCurve,
+        chance_gain_bounds,
+        exact_chance_gain,
         irrelevant_feature_curve,
         majority_vote_convergence,
+        midpoint_chance_gain,
     )
+    from fewer.select.relevance._forest_importance import ForestImportanceSelector
+    from fewer.select.relevance._forest_relevance import ForestRelevanceSelector
     from fewer.select.relevance._shadow_relevance import ShadowRelevanceSelector
     from fewer.select.scores import (
         ColumnScores,

@@ -198,7 +198,7 @@ class SelectTop(Selector):
         self.random_state = random_state
 
     @fit_context(prefer_skip_nested_validation=False)
-    def fit(self, X, y=None):
+    def fit(self, X, y=None, sample_weight=None):
         """Score, rank and choose the columns.
 
         Parameters
@@ -207,6 +207,8 @@ class SelectTop(Selector):
             Training table; sparse if the score takes that.
         y : array-like of shape (n_samples,), default=None
             Target, as the score needs it.
+        sample_weight : array-like of shape (n_samples,) or None, default=None
+            Weights of the rows, for scores that take them; a row of weight 2 counts as two rows.
 
         Returns
         -------
@@ -216,6 +218,14 @@ class SelectTop(Selector):
         self._check_one_rule()
         function, card = self._score_function()
         X, y = self._clean(X, y, card)
+        X, y, weights = self._weighted(X, y, sample_weight)
+        if sample_weight is not None and y is not None and y.dtype.kind in "iu":
+            y = encoded_classes(y, "SelectTop").codes  # rows of weight zero may have been all of a class
+        if weights is not None:
+            if not self._takes_weights:
+                able = ", ".join(name for name in score_names() if SelectTop(name)._takes_weights)
+                raise ValueError(f"This score takes no sample_weight; scores that do are {able}.")
+            function = partial(function, sample_weight=weights)
         given = one_versus_rest(function, X, y) if self._in_turn_by_classes(card) else function(X, y)
         scores, p_values = scores_and_p_values(given, X.shape[1])
         if self.per_class and scores.ndim == 1:  # of two classes, each is the rest of the other
@@ -223,6 +233,12 @@ class SelectTop(Selector):
             p_values = None if p_values is None else np.stack([p_values, p_values])
         self._choose(scores, p_values)
         return self
+
+    @property
+    def _takes_weights(self) -> bool:
+        """Whether the score uses weights of the rows."""
+        card = None if self._by_estimator else self._score_function()[1]
+        return card is not None and card.weights
 
     @property
     def _by_estimator(self) -> bool:

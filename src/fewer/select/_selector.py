@@ -15,7 +15,7 @@ from sklearn.base import BaseEstimator
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.validation import check_is_fitted
 
-from fewer._estimators import validated, warn_caller
+from fewer._estimators import check_sample_weight, validated, warn_caller
 
 
 class Selector(SelectorMixin, BaseEstimator):
@@ -29,6 +29,18 @@ class Selector(SelectorMixin, BaseEstimator):
         """Table and target; of floating-point numbers, and CSC where sparse, unless the options say otherwise."""
         usual = {"accept_sparse": "csc" if self._takes_sparse else False, "dtype": (np.float64, np.float32)}
         return validated(self, X, y, **({"ensure_min_samples": 2} | usual | options))
+
+    def _weighted(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any, np.ndarray | None]:
+        """Table, target and weights without the rows of weight zero; None for weights if all rows count alike."""
+        if sample_weight is None:
+            return X, y, None
+        weights = check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+        used = weights > 0
+        if np.count_nonzero(used) < 2:
+            raise ValueError(f"{type(self).__name__} needs at least two rows with a positive sample_weight.")
+        if not used.all():
+            X, y, weights = X[used], y if y is None else y[used], weights[used]
+        return X, y, None if (weights == 1).all() else weights
 
     def _number_to_keep(self, n_columns: int, name: str = "n_features_to_select") -> int:
         """As many columns as asked for; all, with a warning unless that is the default, if the table has fewer."""

@@ -12,7 +12,6 @@ from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import type_of_target
 
 from fewer._estimators import GroupsConsumerMixin, encoded_classes
-from fewer.select.information._levels import discretise
 
 
 def holds_numbers(y: np.ndarray) -> bool:
@@ -51,11 +50,13 @@ def numbers(y: np.ndarray, who: str) -> np.ndarray:
     return found
 
 
-def target_levels(y: Any, task: str, n_bins: int, who: str) -> np.ndarray:
+def target_levels(y: Any, task: str, n_bins: int, who: str, weights: np.ndarray | None = None) -> np.ndarray:
     """Classes as 0, 1, ...; or numbers, cut into intervals that hold equally many rows."""
     if task == "classification":
         return encoded_classes(y, who).codes
-    return discretise(numbers(y, who)[:, None], n_bins=n_bins).column(0)
+    from fewer.select.information._levels import discretise  # a study with classes need not import its kernels
+
+    return discretise(numbers(y, who)[:, None], n_bins=n_bins, weights=weights).column(0)
 
 
 def has_classes(y: np.ndarray, task: str = "auto") -> bool:

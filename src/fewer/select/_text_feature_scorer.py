@@ -10,7 +10,15 @@ from typing import Any
 
 import numpy as np
 
-from fewer._estimators import Interval, StrOptions, encoded_classes, fit_context, refuse_documents, warn_caller
+from fewer._estimators import (
+    Interval,
+    StrOptions,
+    encoded_classes,
+    fit_context,
+    place_of_class,
+    refuse_documents,
+    warn_caller,
+)
 from fewer.catalogue import method
 from fewer.select._selector import Selector, ranks
 from fewer.select.scores._occurrence import (
@@ -200,13 +208,7 @@ class TextFeatureScorer(Selector):
         """Place of the class of interest among the classes; None when each is in turn."""
         if self.pos_label is None:
             return 1 if len(self.classes_) == 2 else None
-        found = np.flatnonzero(self.classes_ == self.pos_label)
-        if len(found) == 0:
-            raise ValueError(
-                f"pos_label={self.pos_label!r} is not a class of y; the classes are "
-                f"{', '.join(repr(label) for label in self.classes_.tolist())}."
-            )
-        return int(found[0])
+        return place_of_class(self.classes_, self.pos_label)
 
     def _frequent_enough(self, found: Occurrence) -> np.ndarray:
         frequent = found.totals >= self.min_df

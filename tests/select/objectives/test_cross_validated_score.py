@@ -46,6 +46,15 @@ FOLDS = {
 }
 
 
+# Each learner with each kind of folds; of scaling and scores, the two mixed pairs are slow.
+PREPARED_AND_SCORED = [
+    pytest.param(False, False, id="bare"),
+    pytest.param(True, True, id="scaled, other score"),
+    pytest.param(True, False, id="scaled", marks=pytest.mark.slow),
+    pytest.param(False, True, id="other score", marks=pytest.mark.slow),
+]
+
+
 def table(n_classes=3, seed=0):
     """Columns in different units, far from zero, some correlated."""
     rng = np.random.default_rng(seed)
@@ -71,14 +80,14 @@ def assert_same(fast, plain, scale=1.0):
     assert list(fast.path_scores_.values()) == pytest.approx(list(plain.path_scores_.values()), rel=1e-9, abs=tolerance)
 
 
-@pytest.mark.parametrize("scoring", [None, "balanced_accuracy"])
+@pytest.mark.parametrize(("scaled", "other_score"), PREPARED_AND_SCORED)
 @pytest.mark.parametrize("folds", FOLDS)
-@pytest.mark.parametrize("scaled", [False, True], ids=["bare", "scaled"])
 @pytest.mark.parametrize("learner", CLASSIFIERS)
 @pytest.mark.filterwarnings("ignore:A single label was found", "ignore:y_pred contains classes not in y_true")
 @pytest.mark.filterwarnings("ignore:The regression fits the classes exactly")
-def test_classifiers_are_scored_as_if_they_were_fitted(learner, scaled, folds, scoring):
+def test_classifiers_are_scored_as_if_they_were_fitted(learner, scaled, folds, other_score):
     X, y, _ = table()
+    scoring = "balanced_accuracy" if other_score else None
     estimator = make_pipeline(StandardScaler(), CLASSIFIERS[learner]) if scaled else CLASSIFIERS[learner]
     if folds == "leave-one-out":
         found = both_ways(estimator, X[:12], y[:12], cv=FOLDS[folds], scoring=scoring, n_features_to_select=2)
@@ -88,12 +97,12 @@ def test_classifiers_are_scored_as_if_they_were_fitted(learner, scaled, folds, s
     assert_same(*found)
 
 
-@pytest.mark.parametrize("scoring", [None, "neg_mean_absolute_error"])
+@pytest.mark.parametrize(("scaled", "other_score"), PREPARED_AND_SCORED)
 @pytest.mark.parametrize("folds", ["folds", "leave-one-out", "groups"])
-@pytest.mark.parametrize("scaled", [False, True], ids=["bare", "scaled"])
 @pytest.mark.parametrize("learner", REGRESSORS)
-def test_regressors_are_scored_as_if_they_were_fitted(learner, scaled, folds, scoring):
+def test_regressors_are_scored_as_if_they_were_fitted(learner, scaled, folds, other_score):
     X, _, y = table()
+    scoring = "neg_mean_absolute_error" if other_score else None
     estimator = make_pipeline(StandardScaler(), REGRESSORS[learner]) if scaled else REGRESSORS[learner]
     if folds == "leave-one-out":
         X, y, scoring = X[:12], y[:12], scoring or "neg_root_mean_squared_error"  # one row has no R2

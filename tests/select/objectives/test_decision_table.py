@@ -129,5 +129,5 @@ def test_a_hundred_thousand_rows_do_not_overflow():
 
 
 def test_numbers_as_a_target_are_refused():
-    with pytest.raises(ValueError, match="ConflictsObjective tells classes apart"):
+    with pytest.raises(ValueError, match="ConflictsObjective needs classes"):
         ConflictsObjective().start(np.zeros((4, 1)), [0.1, 0.2, 0.3, 0.4])

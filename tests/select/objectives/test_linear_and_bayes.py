@@ -226,7 +226,7 @@ def test_integers_are_classes_unless_told_otherwise():
         (RidgeObjective(alpha=-1), np.arange(24) % 2, "alpha=-1 must not be negative"),
         (RidgeObjective(task="sorting"), np.arange(24) % 2, "'auto', 'classification' or 'regression'"),
         (RidgeObjective(), np.zeros(24, dtype=int), "one class only"),
-        (DiscriminantObjective(), np.linspace(0, 1, 24), "DiscriminantObjective tells classes apart"),
+        (DiscriminantObjective(), np.linspace(0, 1, 24), "DiscriminantObjective needs classes"),
         (DiscriminantObjective(cv="loo"), np.arange(24) == 3, "two classes of at least two rows"),
         (DiscriminantObjective(cv=[(np.arange(0, 24, 2), np.arange(1, 24, 2))]), np.arange(24) % 2, "one class only"),
         (NaiveBayesObjective(var_smoothing=-1), np.arange(24) % 2, "must not be negative"),

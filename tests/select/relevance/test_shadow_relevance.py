@@ -119,7 +119,9 @@ def test_a_stump_lowers_impurity_as_much_as_the_best_cut(n_classes):
     target = (y - y.mean()).astype(float)
     bins = binned_columns(X, 64)
     nothing = np.empty((0, 80), dtype=np.uint8)
-    found = tree_importances(bins, nothing, np.arange(4), target, codes, n_classes, 4, 1, 1, np.uint64(5))
+    found = tree_importances(
+        bins, nothing, np.arange(4), target, codes, np.ones(len(target)), n_classes, 4, 1, 1, np.uint64(5)
+    )
     rows = distinct_bootstrap_rows(80, np.array([5], dtype=np.uint64))
     decrease, column = best_decrease(X, np.eye(3)[codes] if n_classes == 3 else target[:, None], rows)
     assert np.flatnonzero(found).tolist() == [column]
@@ -134,7 +136,9 @@ def test_importances_agree_with_scikit_learns_forest(n_classes):
     bins, nothing = binned_columns(X, 256), np.empty((0, 400), dtype=np.uint8)
     ours = np.mean(
         [
-            tree_importances(bins, nothing, np.arange(10), y - y.mean(), y, n_classes, 3, 5, 1, np.uint64(seed))
+            tree_importances(
+                bins, nothing, np.arange(10), y - y.mean(), y, np.ones(len(y)), n_classes, 3, 5, 1, np.uint64(seed)
+            )
             for seed in range(300)
         ],
         axis=0,

@@ -51,11 +51,13 @@ class RowProducts:
     """Products of centred rows over fewer and fewer columns, kept up to date.
 
     Calling it with the columns that are left (a subset of those of the call before, ascending) gives their products;
-    ``weights(beta)`` gives ``X' beta`` of these columns.
+    ``weights(beta)`` gives ``X' beta`` of these columns. With ``roots``, square roots of the weights of the rows, rows
+    are centred by the weighted means and multiplied by them.
     """
 
-    def __init__(self, X: Any, products: np.ndarray | None = None) -> None:
-        self.X, self.products = X, centred_products(X) if products is None else products
+    def __init__(self, X: Any, products: np.ndarray | None = None, roots: np.ndarray | None = None) -> None:
+        self.X, self.roots = X, roots
+        self.products = self._products(X) if products is None else products
         self.columns = self.left = np.arange(X.shape[1])
 
     def __call__(self, left: np.ndarray) -> np.ndarray:
@@ -64,16 +66,28 @@ class RowProducts:
         if 2 * len(left) <= len(self.columns):
             # From scratch, so that what was taken away leaves no rounding behind that outweighs the rest.
             self.X = self.X[:, np.searchsorted(self.columns, left)]
-            self.columns, self.products = left, centred_products(self.X)
+            self.columns, self.products = left, self._products(self.X)
         else:
             dropped = np.setdiff1d(self.left, left, assume_unique=True)
-            self.products = self.products - centred_products(self.X[:, np.searchsorted(self.columns, dropped)])
+            self.products = self.products - self._products(self.X[:, np.searchsorted(self.columns, dropped)])
         self.left = left
         return self.products
 
     def weights(self, beta: np.ndarray) -> np.ndarray:
         """One row of weights for each column left."""
+        beta = beta if self.roots is None else self.roots[:, None] * beta
         return np.asarray(self.X.T @ beta)[np.searchsorted(self.columns, self.left)]
+
+    def _products(self, X: Any) -> np.ndarray:
+        if self.roots is None:
+            return centred_products(X)
+        roots, mean = self.roots, self.roots**2 @ X / (self.roots @ self.roots)
+        if not sparse.issparse(X):
+            rows = roots[:, None] * (X - mean)
+            return rows @ rows.T
+        rows = sparse.diags_array(roots) @ X
+        along = np.outer(rows @ mean, roots)
+        return (rows @ rows.T).toarray() - along - along.T + mean @ mean * np.outer(roots, roots)
 
 
 def n_dropped(n_left: int, step: float) -> int:
@@ -110,22 +124,25 @@ _PENALTIES = np.logspace(-2, 5, 15)
 _ENTRIES_AT_ONCE = 1 << 22
 
 
-def centred_targets(y: np.ndarray, task: str, who: str) -> np.ndarray:
+def centred_targets(y: np.ndarray, task: str, who: str, weights: np.ndarray | None = None) -> np.ndarray:
     """The numbers, or an indicator for each class (one for two classes), with their means taken away."""
     if task == "regression":
         targets = numbers(y, who)[:, None]
     else:
         classes, codes = encoded_classes(y, who)
         targets = (codes[:, None] == np.arange(1 if len(classes) == 2 else len(classes))).astype(float)
-    return targets - targets.mean(axis=0)
+    return targets - np.average(targets, axis=0, weights=weights)
 
 
-def standardised(X: Any) -> Any:
+def standardised(X: Any, weights: np.ndarray | None = None) -> Any:
     """Columns with mean 0 and variance 1, stored column by column; of a sparse table, with variance 1 only."""
     if sparse.issparse(X):
-        return sparse.csc_array(X @ sparse.diags_array(inverse_deviations(X, mean_variance_axis(X, axis=0)[1])))
-    columns = np.subtract(X.T, X.mean(axis=0, dtype=np.float64)[:, None], dtype=np.float64, order="C")
-    columns *= inverse_deviations(X, np.einsum("ij,ij->i", columns, columns) / len(X))[:, None]
+        variances = mean_variance_axis(X, axis=0, weights=weights)[1]
+        return sparse.csc_array(X @ sparse.diags_array(inverse_deviations(X, variances)))
+    mean = X.mean(axis=0, dtype=np.float64) if weights is None else weights @ X / weights.sum()
+    columns = np.subtract(X.T, mean[:, None], dtype=np.float64, order="C")
+    squares = np.einsum("ij,ij->i", columns, columns) if weights is None else columns**2 @ weights
+    columns *= inverse_deviations(X, squares / (len(X) if weights is None else weights.sum()))[:, None]
     return columns.T
 
 
@@ -135,8 +152,14 @@ def inverse_deviations(X: Any, variances: np.ndarray) -> np.ndarray:
     return np.divide(1.0, np.sqrt(variances), out=np.zeros(len(variances)), where=(lowest < highest) & (variances > 0))
 
 
-def column_products(X: Any, targets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Products of centred columns with each other and with the targets, without a centred copy of the table."""
+def column_products(X: Any, targets: np.ndarray, roots: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
+    """Products of centred columns with each other and with the targets, without a centred copy of the table.
+
+    With ``roots``, square roots of the weights of the rows, the rows of the centred table are multiplied by them; those
+    of the targets are so already.
+    """
+    if roots is not None:
+        return _weighted_column_products(X, targets, roots)
     if sparse.issparse(X):
         sums = np.asarray(X.sum(axis=0)).ravel()
         return (X.T @ X).toarray() - np.outer(sums, sums) / X.shape[0], X.T @ targets
@@ -149,13 +172,28 @@ def column_products(X: Any, targets: np.ndarray) -> tuple[np.ndarray, np.ndarray
     return products, with_target
 
 
-def gcv_alpha(products: np.ndarray, right: np.ndarray, targets: np.ndarray, *, of_rows: bool) -> float:
+def _weighted_column_products(X: Any, targets: np.ndarray, roots: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    mean = roots**2 @ X / (roots @ roots)
+    if sparse.issparse(X):
+        rows = sparse.diags_array(roots) @ X
+        return (rows.T @ rows).toarray() - np.outer(mean, mean) * (roots @ roots), rows.T @ targets
+    products, with_target = np.zeros((X.shape[1], X.shape[1])), np.zeros((X.shape[1], targets.shape[1]))
+    for rows in gen_batches(X.shape[0], max(1, _ENTRIES_AT_ONCE // X.shape[1])):
+        block = roots[rows, None] * (X[rows] - mean)
+        products += block.T @ block
+        with_target += block.T @ targets[rows]
+    return products, with_target
+
+
+def gcv_alpha(
+    products: np.ndarray, right: np.ndarray, targets: np.ndarray, *, of_rows: bool, n_rows: float | None = None
+) -> float:
     """The penalty with the smallest generalised cross-validation error.
 
     ``products`` are ZZ' and ``right`` is T, or else Z'Z and Z'T: the eigenvalues are the same, and so is the length of
-    T along each left singular vector of Z.
+    T along each left singular vector of Z. With weights, ``n_rows`` is their sum.
     """
-    n_rows = len(targets)
+    n_rows = len(targets) if n_rows is None else n_rows
     values, vectors = linalg.eigh(products, check_finite=False)
     inside = values > values[-1] * len(values) * np.finfo(float).eps
     if not inside.any():
@@ -175,21 +213,25 @@ class RidgeWeights:
     Calling it with the columns that are left (a subset of those of the call before, ascending) gives their lengths.
     """
 
-    def __init__(self, X: Any, targets: np.ndarray, alpha: float | None) -> None:
-        n_rows, n_columns = X.shape
-        self.targets, self.rows = targets, RowProducts(standardised(X)) if n_columns > n_rows else None
+    def __init__(self, X: Any, targets: np.ndarray, alpha: float | None, weights: np.ndarray | None = None) -> None:
+        n_columns, total = X.shape[1], X.shape[0] if weights is None else weights.sum()
+        self.roots = None if weights is None else np.sqrt(weights)
+        self.targets = targets if self.roots is None else self.roots[:, None] * targets
+        targets, wide = self.targets, n_columns > X.shape[0]
+        self.rows = RowProducts(standardised(X, weights), roots=self.roots) if wide else None
         if self.rows is None:
             self.columns = np.arange(n_columns)
-            products, with_target = column_products(X, targets)
-            variances = mean_variance_axis(X, axis=0)[1] if sparse.issparse(X) else np.diag(products) / n_rows
+            products, with_target = column_products(X, targets, self.roots)
+            of_sparse = sparse.issparse(X)
+            variances = mean_variance_axis(X, axis=0, weights=weights)[1] if of_sparse else np.diag(products) / total
             factors = inverse_deviations(X, variances)[:, None]
             self.products, self.with_target = products * factors * factors.T, with_target * factors
         if alpha is not None:
             self.alpha = alpha
         elif self.rows is not None:
-            self.alpha = gcv_alpha(self.rows.products, targets, targets, of_rows=True)
+            self.alpha = gcv_alpha(self.rows.products, targets, targets, of_rows=True, n_rows=total)
         else:
-            self.alpha = gcv_alpha(self.products, self.with_target, targets, of_rows=False)
+            self.alpha = gcv_alpha(self.products, self.with_target, targets, of_rows=False, n_rows=total)
 
     def __call__(self, left: np.ndarray) -> np.ndarray:
         if self.rows is not None and len(left) > len(self.targets):
@@ -202,7 +244,7 @@ class RidgeWeights:
     def _drop_all_but(self, left: np.ndarray) -> None:
         if self.rows is not None:
             inside = np.searchsorted(self.rows.columns, left)
-            self.products, self.with_target = column_products(self.rows.X[:, inside], self.targets)
+            self.products, self.with_target = column_products(self.rows.X[:, inside], self.targets, self.roots)
             self.rows = None
         elif len(left) < len(self.columns):
             inside = np.searchsorted(self.columns, left)
@@ -317,7 +359,7 @@ class RidgeRFE(CallbackSupportMixin, Selector):
 
     @with_callbacks
     @fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X, y):
+    def fit(self, X, y, sample_weight=None):
         """Eliminate columns.
 
         Parameters
@@ -326,6 +368,8 @@ class RidgeRFE(CallbackSupportMixin, Selector):
             Training table.
         y : array-like of shape (n_samples,)
             Classes or numbers.
+        sample_weight : array-like of shape (n_samples,) or None, default=None
+            Weights of the rows; a row of weight 2 counts as two rows. None for all alike.
 
         Returns
         -------
@@ -335,18 +379,20 @@ class RidgeRFE(CallbackSupportMixin, Selector):
         X, y = self._validated(X, y)
         self.n_features_to_select_ = self._number_to_keep(X.shape[1])
         task = task_of(y, self.task)
-        targets = centred_targets(y, task, "RidgeRFE")
+        X, y, sample_weight = self._weighted(X, y, sample_weight)
+        targets = centred_targets(y, task, "RidgeRFE", sample_weight)
         if self.max_samples is not None:
             rng, classes = check_random_state(self.random_state), task == "classification"
             rows = sampled_rows(X.shape[0], self.max_samples, y, classes=classes, rng=rng)
-            X, targets = X[rows], targets[rows] - targets[rows].mean(axis=0)
+            sample_weight = None if sample_weight is None else sample_weight[rows]
+            X, targets = X[rows], targets[rows] - np.average(targets[rows], axis=0, weights=sample_weight)
         if min(X.shape) > _LONGEST_SIDE:
             raise ValueError(
                 f"The table has {X.shape[0]:,} rows and {X.shape[1]:,} columns, and RidgeRFE needs the products of all "
                 f"pairs of the one or the other, at most {_LONGEST_SIDE:,}: give max_samples={_LONGEST_SIDE // 4}."
             )
         with fit_steps(self, X, y) as after_step:
-            weights = RidgeWeights(X, targets, None if self.alpha == "gcv" else self.alpha)
+            weights = RidgeWeights(X, targets, None if self.alpha == "gcv" else self.alpha, sample_weight)
             found = elimination(weights, X.shape[1], self.step, lambda n_left: after_step(f"eliminate-to-{n_left}"))
             self.alpha_, self.n_iter_ = weights.alpha, found.n_rounds
             self.scores_, self.ranking_ = found.weights, ranks_of_order(found.order)

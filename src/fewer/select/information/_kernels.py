@@ -151,6 +151,52 @@ def sparse_joint_sums(indptr, indices, codes, zero_codes, n_levels, columns, tar
 
 
 @njit(cache=True, nogil=True)
+def weighted_joint_sums(codes, n_levels, columns, target, n_target, weights):
+    """As ``joint_sums``, of rows with weights."""
+    table = np.zeros(n_levels.max() * n_target)
+    sums = np.empty(columns.size)
+    for place in range(columns.size):
+        column = columns[place]
+        own = codes[column]
+        for row in range(target.size):
+            table[own[row] * n_target + target[row]] += weights[row]
+        sums[place] = _sum_of_xlogx(table, n_levels[column] * n_target)
+    return sums
+
+
+@njit(cache=True, nogil=True)
+def sparse_weighted_joint_sums(
+    indptr, indices, codes, zero_codes, n_levels, columns, target, n_target, target_counts, weights
+):
+    """As ``sparse_joint_sums``, of rows with weights."""
+    table = np.zeros(n_levels.max() * n_target)
+    sums, left = np.empty(columns.size), np.empty(n_target)
+    for place in range(columns.size):
+        column = columns[place]
+        copy_into(left, target_counts)
+        for entry in range(indptr[column], indptr[column + 1]):
+            t, weight = target[indices[entry]], weights[indices[entry]]
+            left[t] -= weight
+            table[codes[entry] * n_target + t] += weight
+        for t in range(n_target):
+            if left[t] > 1e-12 * target_counts[t]:  # less is rounding
+                table[zero_codes[column] * n_target + t] += left[t]
+        sums[place] = _sum_of_xlogx(table, n_levels[column] * n_target)
+    return sums
+
+
+@njit(cache=True, nogil=True)
+def _sum_of_xlogx(table, n_cells):
+    """Sum of c log c over the first cells of a table, which are set to zero."""
+    total = 0.0
+    for cell in range(n_cells):
+        if table[cell] > 0:
+            total += table[cell] * np.log(table[cell])
+        table[cell] = 0
+    return total
+
+
+@njit(cache=True, nogil=True)
 def joint_codes(first, second, n_first, n_second):
     """Numbers 0, 1, ... for the pairs of values that occur, in order of appearance, and how many there are."""
     seen = np.full(n_first * n_second, -1, dtype=np.int32)

@@ -20,7 +20,15 @@ import scipy.sparse as sp
 from sklearn.utils.sparsefuncs import min_max_axis
 
 from fewer._kernels._arrays import read_only
-from fewer._kernels._cuts import Discretisation, for_mdl, frequency_cuts, intervals, range_cuts, width_cuts
+from fewer._kernels._cuts import (
+    Discretisation,
+    for_mdl,
+    frequency_cuts,
+    intervals,
+    range_cuts,
+    weighted_frequency_cuts,
+    width_cuts,
+)
 from fewer.select.information._kernels import (
     joint_codes,
     joint_sums,
@@ -29,6 +37,8 @@ from fewer.select.information._kernels import (
     sparse_intervals,
     sparse_joint_sums,
     sparse_mdl_intervals,
+    sparse_weighted_joint_sums,
+    weighted_joint_sums,
 )
 
 # Bins by default. The number must not follow from the number of rows: the lists that a method gives for all rows and
@@ -94,6 +104,7 @@ def discretise(
     *,
     method: Discretisation = "equal_frequency",
     n_bins: int = N_BINS,
+    weights: np.ndarray | None = None,
 ) -> LevelTable:
     """Levels of every column.
 
@@ -108,6 +119,8 @@ def discretise(
         parted.
     n_bins : int, default=5
         Levels at most, for equal frequency and width.
+    weights : ndarray of shape (n_rows,) or None, default=None
+        Positive weights of the rows, for equal frequency: a row of weight 2 counts as two rows.
 
     Returns
     -------
@@ -121,10 +134,12 @@ def discretise(
     >>> discretise(X, n_bins=2).codes
     array([[0, 0, 1, 1], [1, 1, 1, 0]], dtype=uint8)
     """
-    return (_sparse_levels if sp.issparse(X) else _dense_levels)(X, classes, method, n_bins)
+    return (_sparse_levels if sp.issparse(X) else _dense_levels)(X, classes, method, n_bins, weights)
 
 
-def _dense_levels(X: np.ndarray, classes: np.ndarray | None, method: Discretisation, n_bins: int) -> LevelTable:
+def _dense_levels(
+    X: np.ndarray, classes: np.ndarray | None, method: Discretisation, n_bins: int, weights: np.ndarray | None
+) -> LevelTable:
     """Levels of a dense table, a block of columns at a time."""
     n_rows, n_columns = X.shape
     codes = np.empty((n_columns, n_rows), dtype=np.uint8)
@@ -136,7 +151,10 @@ def _dense_levels(X: np.ndarray, classes: np.ndarray | None, method: Discretisat
         if method == "mdl":
             block_codes, n_levels[block] = _mdl_levels(columns, classes)
         else:
-            cuts, n_cuts = (frequency_cuts if method == "equal_frequency" else width_cuts)(columns, n_bins)
+            if method == "equal_frequency" and weights is not None:
+                cuts, n_cuts = weighted_frequency_cuts(columns, weights, n_bins)
+            else:
+                cuts, n_cuts = (frequency_cuts if method == "equal_frequency" else width_cuts)(columns, n_bins)
             block_codes = np.empty(columns.shape, dtype=_code_type(n_bins))
             intervals(columns, cuts, n_cuts, block_codes)
             n_levels[block] = n_cuts + 1
@@ -146,7 +164,9 @@ def _dense_levels(X: np.ndarray, classes: np.ndarray | None, method: Discretisat
     return LevelTable(n_levels, n_rows, codes)
 
 
-def _sparse_levels(X: Any, classes: np.ndarray | None, method: Discretisation, n_bins: int) -> LevelTable:
+def _sparse_levels(
+    X: Any, classes: np.ndarray | None, method: Discretisation, n_bins: int, weights: np.ndarray | None
+) -> LevelTable:
     """Levels of the stored cells of a CSC matrix, and of zero in each column."""
     n_rows, n_columns = X.shape
     data = X.data.astype(np.float64, copy=False)  # one type, so that kernels are compiled once
@@ -159,7 +179,12 @@ def _sparse_levels(X: Any, classes: np.ndarray | None, method: Discretisation, n
     else:
         if method == "equal_frequency":
             cuts, n_cuts = np.empty((n_columns, n_bins - 1)), np.empty(n_columns, dtype=np.int64)
-            sparse_equal_frequency_cuts(X.indptr, data, n_rows, n_bins, cuts, n_cuts)
+            if weights is None:
+                sparse_equal_frequency_cuts(X.indptr, data, n_rows, n_bins, cuts, n_cuts)
+            else:
+                for column in range(n_columns):
+                    values = X[:, [column]].toarray().astype(np.float64).T
+                    cuts[[column]], n_cuts[[column]] = weighted_frequency_cuts(values, weights, n_bins)
         else:
             low, high = min_max_axis(X, axis=0)
             cuts, n_cuts = range_cuts(low, high, n_bins)
@@ -194,8 +219,8 @@ def xlogx_table(n_rows: int) -> np.ndarray:
     return counts * np.log(np.maximum(counts, 1))
 
 
-def entropy(levels: np.ndarray) -> float:
-    """Entropy of one column of levels, in nats.
+def entropy(levels: np.ndarray, weights: np.ndarray | None = None) -> float:
+    """Entropy of one column of levels, in nats; of rows with weights, where there are.
 
     Examples
     --------
@@ -203,9 +228,9 @@ def entropy(levels: np.ndarray) -> float:
     >>> float(np.exp(entropy(np.array([0, 1, 2, 3]))).round(6))
     4.0
     """
-    counts = np.bincount(levels)
-    counts = counts[counts > 0]
-    return float(max(np.log(len(levels)) - (counts * np.log(counts)).sum() / len(levels), 0.0))
+    counts = np.bincount(levels, weights)
+    counts, total = counts[counts > 0], len(levels) if weights is None else weights.sum()
+    return float(max(np.log(total) - (counts * np.log(counts)).sum() / total, 0.0))
 
 
 class Information:
@@ -218,6 +243,8 @@ class Information:
     ----------
     table : LevelTable
         Columns of levels.
+    weights : ndarray of shape (n_rows,) or None, default=None
+        Positive weights of the rows.
 
     Attributes
     ----------
@@ -225,9 +252,10 @@ class Information:
         Entropy of each column, in nats.
     """
 
-    def __init__(self, table: LevelTable):
+    def __init__(self, table: LevelTable, weights: np.ndarray | None = None):
         self.table = table
-        self._xlogx = xlogx_table(table.n_rows)
+        self.weights = weights
+        self._xlogx = xlogx_table(table.n_rows) if weights is None else None
         self.entropies = self.joint_entropies(np.zeros(table.n_rows, dtype=np.int32))
 
     def joint_entropies(self, target: np.ndarray, columns: np.ndarray | None = None) -> np.ndarray:
@@ -236,6 +264,8 @@ class Information:
         n_target = int(target.max()) + 1
         columns = np.arange(table.n_columns) if columns is None else columns
         target = target.astype(np.int32, copy=False)
+        if self.weights is not None:
+            return self._weighted_joint_entropies(target, n_target, columns, self.weights)
         if table.indptr is None:
             sums = joint_sums(table.codes, table.n_levels, columns, target, n_target, self._xlogx)
         else:
@@ -255,11 +285,24 @@ class Information:
         found = np.log(table.n_rows) - sums / table.n_rows
         return np.where(found > ROUNDING, found, 0.0)
 
+    def _weighted_joint_entropies(
+        self, target: np.ndarray, n_target: int, columns: np.ndarray, weights: np.ndarray
+    ) -> np.ndarray:
+        table = self.table
+        if table.indptr is None:
+            sums = weighted_joint_sums(table.codes, table.n_levels, columns, target, n_target, weights)
+        else:
+            counts = np.bincount(target, weights, minlength=n_target)
+            cells = table.indptr, table.indices, table.codes, table.zero_codes
+            sums = sparse_weighted_joint_sums(*cells, table.n_levels, columns, target, n_target, counts, weights)
+        found = np.log(weights.sum()) - sums / weights.sum()
+        return np.where(found > ROUNDING, found, 0.0)
+
     def with_target(self, target: np.ndarray, columns: np.ndarray | None = None) -> np.ndarray:
         """Mutual information of the columns (all by default) with a target of levels 0, 1, ..."""
         joint = self.joint_entropies(target, columns)
         own = self.entropies if columns is None else self.entropies[columns]
-        shared = own + entropy(target) - joint
+        shared = own + entropy(target, self.weights) - joint
         return np.where(shared > ROUNDING, shared, 0.0)
 
     def with_column(self, column: int, columns: np.ndarray | None = None) -> np.ndarray:
@@ -269,7 +312,7 @@ class Information:
     def symmetric_uncertainty_with_target(self, target: np.ndarray, columns: np.ndarray | None = None) -> np.ndarray:
         """Symmetric uncertainty of the columns (all by default) with a target of levels; 0 with a constant."""
         own = self.entropies if columns is None else self.entropies[columns]
-        total = own + entropy(target)
+        total = own + entropy(target, self.weights)
         return 2 * self.with_target(target, columns) / np.where(total > 0, total, 1.0)
 
     def symmetric_uncertainty_with_column(self, column: int, columns: np.ndarray | None = None) -> np.ndarray:

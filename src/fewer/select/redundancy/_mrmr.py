@@ -242,7 +242,7 @@ class MRMR(CallbackSupportMixin, Selector):
 
     @with_callbacks
     @fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X, y):
+    def fit(self, X, y, sample_weight=None):
         """Choose the columns.
 
         Parameters
@@ -251,6 +251,8 @@ class MRMR(CallbackSupportMixin, Selector):
             Training table.
         y : array-like of shape (n_samples,)
             Classes or numbers.
+        sample_weight : array-like of shape (n_samples,) or None, default=None
+            Weights of the rows, for mutual information; a row of weight 2 counts as two rows. None for all alike.
 
         Returns
         -------
@@ -259,7 +261,14 @@ class MRMR(CallbackSupportMixin, Selector):
         """
         X, y = self._validated(X, y)
         n_features = self._number_to_keep(X.shape[1])
-        relevance, redundancy_with, constant = self._measures(X, y, n_features)
+        task = task_of(y, self.task)
+        X, y, weights = self._weighted(X, y, sample_weight)
+        if weights is not None and not self._takes_weights:
+            raise ValueError(
+                "MRMR takes sample_weight where both relevance and redundancy are 'mutual_information', not "
+                f"{self.relevance!r} and {self.redundancy!r}."
+            )
+        relevance, redundancy_with, constant = self._measures(X, y, n_features, task, weights)
         with fit_steps(self, X, y, n_steps=n_features) as after_step:
             path = mrmr_path(
                 relevance,
@@ -272,14 +281,18 @@ class MRMR(CallbackSupportMixin, Selector):
             self._set(self._attributes(path, relevance))
         return self
 
+    @property
+    def _takes_weights(self) -> bool:
+        """Whether the measures use weights of the rows."""
+        return self.relevance == self.redundancy == "mutual_information"
+
     def _measures(
-        self, X: Any, y: np.ndarray, n_features: int
+        self, X: Any, y: np.ndarray, n_features: int, task: str, weights: np.ndarray | None
     ) -> tuple[np.ndarray, Callable[[int], Redundancy], np.ndarray]:
         """Relevance of each column, a function for its redundancy with one, and which columns are constant."""
-        task = task_of(y, self.task)
-        levels = target_levels(y, task, self.n_bins, "MRMR")
+        levels = target_levels(y, task, self.n_bins, "MRMR", weights)
         if "mutual_information" in (self.relevance, self.redundancy):
-            information = Information(discretise(X, n_bins=self.n_bins))
+            information = Information(discretise(X, n_bins=self.n_bins, weights=weights), weights)
         if self.relevance == "f" or self.redundancy == "correlation":
             correlations = Correlations(X, n_asked=n_features)
 

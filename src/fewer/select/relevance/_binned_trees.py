@@ -38,23 +38,23 @@ def _fill_bins(values, order, n_bins, out):
 
 
 @njit(cache=True, nogil=True)
-def _best_cut_by_sums(bins, rows, target, total, min_leaf, sizes, sums):
+def _best_cut_by_sums(bins, rows, weights, products, size, total, min_leaf, sizes, sums):
     """Best ``s_L^2 / n_L + s_R^2 / n_R`` over the cuts of a column, and the last bin on its left; -1 for no cut."""
     lowest, highest = 255, 0
     for row in rows:
         at = int(bins[row])
-        sizes[at] += 1
-        sums[at] += target[row]
+        sizes[at] += weights[row]
+        sums[at] += products[row]
         lowest = at if at < lowest else lowest
         highest = at if at > highest else highest
     best, cut = -1.0, -1
-    n_left, left = 0, 0.0
+    n_left, left = 0.0, 0.0
     for at in range(lowest, highest):
         if sizes[at] == 0:
             continue
         n_left += sizes[at]
         left += sums[at]
-        n_right = rows.size - n_left
+        n_right = size - n_left
         if n_left >= min_leaf and n_right >= min_leaf:
             value = left * left / n_left + (total - left) * (total - left) / n_right
             if value > best:
@@ -65,32 +65,32 @@ def _best_cut_by_sums(bins, rows, target, total, min_leaf, sizes, sums):
 
 
 @njit(cache=True, nogil=True)
-def _best_cut_by_classes(bins, rows, codes, counts, min_leaf, table, left):
+def _best_cut_by_classes(bins, rows, weights, codes, size, counts, min_leaf, table, left):
     """The same for the sum of squared class counts."""
     n_classes = counts.size
     lowest, highest = 255, 0
     for row in rows:
         at = int(bins[row])
-        table[at, codes[row]] += 1
+        table[at, codes[row]] += weights[row]
         lowest = at if at < lowest else lowest
         highest = at if at > highest else highest
     best, cut = -1.0, -1
-    n_left = 0
+    n_left = 0.0
     left[:] = 0
     for at in range(lowest, highest):
-        here = 0
+        here = 0.0
         for label in range(n_classes):
             here += table[at, label]
             left[label] += table[at, label]
         if here == 0:
             continue
         n_left += here
-        n_right = rows.size - n_left
+        n_right = size - n_left
         if n_left >= min_leaf and n_right >= min_leaf:
             of_left = of_right = 0.0
             for label in range(n_classes):
-                of_left += np.float64(left[label]) * left[label]
-                of_right += np.float64(counts[label] - left[label]) * (counts[label] - left[label])
+                of_left += left[label] * left[label]
+                of_right += (counts[label] - left[label]) * (counts[label] - left[label])
             value = of_left / n_left + of_right / n_right
             if value > best:
                 best, cut = value, at
@@ -115,11 +115,12 @@ def _partition(bins, cut, rows, scratch):
 
 
 @njit(cache=True, nogil=True)
-def tree_importances(bins, shadows, active, target, codes, n_classes, n_draws, max_depth, min_leaf, seed):
+def tree_importances(bins, shadows, active, target, codes, weights, n_classes, n_draws, max_depth, min_leaf, seed):
     """Decrease of impurity by each active column and then by each shadow, in one tree.
 
     ``bins`` (n_columns, n_rows) are the columns, of which those in ``active`` take part, ``shadows`` further ones. With
-    more than two classes, the integers ``codes`` are the target, else the centred numbers ``target``.
+    more than two classes, the integers ``codes`` are the target, else the centred numbers ``target``. Sizes are
+    sums of ``weights``.
     """
     state = np.array([seed], dtype=np.uint64)
     n_rows = bins.shape[1]
@@ -128,32 +129,37 @@ def tree_importances(bins, shadows, active, target, codes, n_classes, n_draws, m
     importances = np.zeros(n_columns)
     draws = np.arange(n_columns)
     by_classes = n_classes > 2
-    sizes, sums = np.zeros(256, dtype=np.int64), np.zeros(256)
-    table = np.zeros((256 if by_classes else 1, max(n_classes, 1)), dtype=np.int64)
-    counts, left = np.zeros(max(n_classes, 1), dtype=np.int64), np.zeros(max(n_classes, 1), dtype=np.int64)
+    sizes, sums, products = np.zeros(256), np.zeros(256), target * weights
+    table = np.zeros((256 if by_classes else 1, max(n_classes, 1)))
+    counts, left = np.zeros(max(n_classes, 1)), np.zeros(max(n_classes, 1))
     scratch = np.empty_like(rows)
+    everything = 0.0
+    for row in rows:
+        everything += weights[row]
 
     # Nodes still to be split: where their rows start and stop, their depth, and how many of the columns at the front of
     # ``draws`` are known to be constant in them.
     waiting = [(0, rows.size, 0, 0)]
     while len(waiting) > 0:
         start, stop, depth, n_constant = waiting.pop()
-        size = stop - start
         here = rows[start:stop]
+        size = 0.0
+        for row in here:
+            size += weights[row]
         if depth >= max_depth or size < 2 * min_leaf:
             continue
         total, squares = 0.0, 0.0
         if by_classes:
             counts[:] = 0
             for row in here:
-                counts[codes[row]] += 1
+                counts[codes[row]] += weights[row]
             for label in range(n_classes):
-                squares += np.float64(counts[label]) * counts[label]
-            base, pure = squares / size, squares >= np.float64(size) * size
+                squares += counts[label] * counts[label]
+            base, pure = squares / size, squares >= size * size * (1 - 1e-12)
         else:
             for row in here:
-                total += target[row]
-                squares += target[row] * target[row]
+                total += products[row]
+                squares += products[row] * target[row]
             base = total * total / size
             pure = squares - base <= 1e-12 * squares
         if pure:
@@ -167,9 +173,9 @@ def tree_importances(bins, shadows, active, target, codes, n_classes, n_draws, m
             draws[other], draws[place] = draws[place], column
             values = bins[active[column]] if column < active.size else shadows[column - active.size]
             if by_classes:
-                value, cut = _best_cut_by_classes(values, here, codes, counts, min_leaf, table, left)
+                value, cut = _best_cut_by_classes(values, here, weights, codes, size, counts, min_leaf, table, left)
             else:
-                value, cut = _best_cut_by_sums(values, here, target, total, min_leaf, sizes, sums)
+                value, cut = _best_cut_by_sums(values, here, weights, products, size, total, min_leaf, sizes, sums)
             if cut < 0:
                 draws[place], draws[n_constant] = draws[n_constant], column
                 n_constant += 1
@@ -185,4 +191,4 @@ def tree_importances(bins, shadows, active, target, codes, n_classes, n_draws, m
         n_left = _partition(values, best_cut, here, scratch)
         waiting.append((start + n_left, stop, depth + 1, n_constant))
         waiting.append((start, start + n_left, depth + 1, n_constant))
-    return importances / rows.size
+    return importances / everything

@@ -158,7 +158,7 @@ class ForestImportanceSelector(Selector):
         self.random_state = random_state
 
     @fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X, y):
+    def fit(self, X, y, sample_weight=None):
         """Grow the forest, or several on fewer and fewer columns.
 
         Parameters
@@ -167,6 +167,8 @@ class ForestImportanceSelector(Selector):
             Training table.
         y : array-like of shape (n_samples,)
             Classes or numbers.
+        sample_weight : array-like of shape (n_samples,) or None, default=None
+            Weights of the rows; a row of weight 2 counts as two rows. None for all alike.
 
         Returns
         -------
@@ -174,20 +176,24 @@ class ForestImportanceSelector(Selector):
             The fitted selector.
         """
         X, y = self._validated(X, y)
+        task = task_of(y, self.task)
+        X, y, weights = self._weighted(X, y, sample_weight)
         X = _in_unit_range(X)
         self.n_features_to_select_ = self._number_to_keep(X.shape[1])
-        forest, target = self._forest_and_target(y)
+        forest, target = self._forest_and_target(y, task)
 
         def importances(left: np.ndarray) -> np.ndarray:
             if self.max_features is None and isinstance(forest, ExtraTreesRegressor):
                 forest.set_params(max_features=min(1 / 3, _MOST_TRIED / len(left)))
-            return forest_importances(fitted(forest, X if len(left) == X.shape[1] else X[:, left], target))
+            rows = X if len(left) == X.shape[1] else X[:, left]
+            grown = fitted(forest, rows, target) if weights is None else forest.fit(rows, target, weights)
+            return forest_importances(grown)
 
         found = elimination(importances, X.shape[1], self.step or 1, on_round=lambda n_left: self.step is None)
         self.scores_, self.ranking_, self.n_forests_ = found.weights, ranks_of_order(found.order), found.n_rounds
         return self
 
-    def _forest_and_target(self, y: np.ndarray) -> tuple[Any, np.ndarray]:
+    def _forest_and_target(self, y: np.ndarray, task: str) -> tuple[Any, np.ndarray]:
         options: dict[str, Any] = {
             "n_estimators": self.n_estimators,
             "max_features": "sqrt" if self.max_features is None else self.max_features,
@@ -198,7 +204,7 @@ class ForestImportanceSelector(Selector):
         }
         if self.max_samples is not None and self.max_samples < len(y):
             options |= {"bootstrap": True, "max_samples": self.max_samples}
-        if task_of(y, self.task) == "regression":
+        if task == "regression":
             return ExtraTreesRegressor(**options), numbers(y, "ForestImportanceSelector")
         encoded_classes(y, "ForestImportanceSelector")
         return ExtraTreesClassifier(class_weight=self.class_weight, **options), y

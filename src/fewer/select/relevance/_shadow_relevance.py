@@ -50,10 +50,12 @@ class ForestImportances:
         min_samples_leaf: int,
         n_jobs: int | None,
         random_state: np.random.RandomState,
+        weights: np.ndarray | None = None,
     ):
         """``y`` holds integers from 0 when there are classes, and numbers when ``n_classes`` is 0."""
         self.bins = binned_columns(X, N_BINS)
-        centred = np.asarray(y, dtype=float) - np.mean(y)
+        self.weights = np.ones(len(y)) if weights is None else weights / weights.mean()
+        centred = np.asarray(y, dtype=float) - np.average(y, weights=weights)
         self.target = centred / np.abs(centred).max()
         self.codes = y if n_classes > 2 else np.zeros(len(y), dtype=np.int64)
         self.n_classes = n_classes
@@ -80,6 +82,7 @@ class ForestImportances:
                     active,
                     self.target,
                     self.codes,
+                    self.weights,
                     self.n_classes,
                     max(n_draws, 1),
                     self.max_depth,
@@ -101,9 +104,17 @@ class ForestImportances:
 class EstimatorImportances:
     """``feature_importances_`` (or sizes of ``coef_``) of any estimator, fitted anew on columns and shadows."""
 
-    def __init__(self, X: np.ndarray, y: np.ndarray, estimator: Any, random_state: np.random.RandomState):
+    def __init__(
+        self,
+        X: np.ndarray,
+        y: np.ndarray,
+        estimator: Any,
+        random_state: np.random.RandomState,
+        weights: np.ndarray | None = None,
+    ):
         self.X = X
         self.y = y
+        self.given = {} if weights is None else {"sample_weight": weights}
         self.estimator = estimator
         self.random_state = random_state
 
@@ -114,7 +125,7 @@ class EstimatorImportances:
         estimator = clone(self.estimator)
         if "random_state" in estimator.get_params(deep=False):
             estimator.set_params(random_state=self.random_state.randint(np.iinfo(np.int32).max))
-        estimator.fit(np.hstack([own, shadows]), self.y)
+        estimator.fit(np.hstack([own, shadows]), self.y, **self.given)
         importances = importances_of(estimator)
         return importances[: len(active)], importances[len(active) :]
 
@@ -231,7 +242,7 @@ def significant(pvalues: np.ndarray, significance_level: float, correction: str 
     cost="O(R T n sqrt(p) depth) for R rounds of T trees; O(n p) memory, one byte for each value.",
     paper="rf-relevance",
     examples=lambda: [ShadowRelevanceSelector(10, max_iter=20)],
-    aliases=["Boruta", "shadow features"],
+    aliases=["Boruta", "shadow features", "shadow columns"],
 )
 class ShadowRelevanceSelector(CallbackSupportMixin, Selector):
     """Keep the columns that are more important to a forest than shuffled copies of the columns.
@@ -267,7 +278,7 @@ class ShadowRelevanceSelector(CallbackSupportMixin, Selector):
     max_depth : int or None, default=5
         Depth of the trees.
     min_samples_leaf : int, default=1
-        Rows that a leaf must have.
+        Rows that a leaf must have; with weights, the sum of these over their mean.
     n_jobs : int or None, default=None
         Threads that grow trees, when there is no ``estimator``.
     random_state : int, RandomState instance or None, default=None
@@ -376,7 +387,7 @@ class ShadowRelevanceSelector(CallbackSupportMixin, Selector):
 
     @with_callbacks
     @fit_context(prefer_skip_nested_validation=False)
-    def fit(self, X, y):
+    def fit(self, X, y, sample_weight=None):
         """Let the columns compete with their shadows.
 
         Parameters
@@ -385,6 +396,8 @@ class ShadowRelevanceSelector(CallbackSupportMixin, Selector):
             Training table.
         y : array-like of shape (n_samples,)
             Classes or numbers.
+        sample_weight : array-like of shape (n_samples,) or None, default=None
+            Weights of the rows, which stay with the target where shadows are shuffled. None for all alike.
 
         Returns
         -------
@@ -392,7 +405,9 @@ class ShadowRelevanceSelector(CallbackSupportMixin, Selector):
             The fitted selector.
         """
         X, y = self._validated(X, y)
-        importances = self._importances(X, y, check_random_state(self.random_state))
+        is_class = self.task == "classification" or (self.task == "auto" and not holds_numbers(y))
+        X, y, weights = self._weighted(X, y, sample_weight)
+        importances = self._importances(X, y, check_random_state(self.random_state), weights, is_class=is_class)
         rounds = shadow_rounds(
             importances,
             X.shape[1],
@@ -413,10 +428,18 @@ class ShadowRelevanceSelector(CallbackSupportMixin, Selector):
             )
         return self
 
-    def _importances(self, X: np.ndarray, y: np.ndarray, random_state: np.random.RandomState) -> Importances:
+    def _importances(
+        self,
+        X: np.ndarray,
+        y: np.ndarray,
+        random_state: np.random.RandomState,
+        weights: np.ndarray | None,
+        *,
+        is_class: bool,
+    ) -> Importances:
         """A function for the importances of columns and shadows, after a check of the target."""
         target, n_classes = y, 0
-        if self.task == "classification" or (self.task == "auto" and not holds_numbers(y)):
+        if is_class:
             classes, target = encoded_classes(y, "ShadowRelevanceSelector")
             n_classes = len(classes)
         else:
@@ -424,7 +447,7 @@ class ShadowRelevanceSelector(CallbackSupportMixin, Selector):
             if np.ptp(target) == 0:
                 raise ValueError("y is constant, so no column can be relevant for it.")
         if self.estimator is not None:
-            return EstimatorImportances(X, y, self.estimator, random_state)
+            return EstimatorImportances(X, y, self.estimator, random_state, weights)
         return ForestImportances(
             X,
             target,
@@ -435,6 +458,7 @@ class ShadowRelevanceSelector(CallbackSupportMixin, Selector):
             min_samples_leaf=self.min_samples_leaf,
             n_jobs=self.n_jobs,
             random_state=random_state,
+            weights=weights,
         )
 
     def _wanted(self, contest: Contest) -> np.ndarray:

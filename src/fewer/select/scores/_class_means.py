@@ -28,7 +28,7 @@ from fewer.select.scores._score import ColumnScores, column_score
 
 
 @column_score(tasks=("classification",), sparse=True)
-def fisher_score(X: Any, y: np.ndarray) -> np.ndarray:
+def fisher_score(X: Any, y: np.ndarray, *, sample_weight: Any = None) -> np.ndarray:
     """Spread of the class means over the spread within the classes, for each column.
 
     ``sum_c n_c (m_cj - m_j)^2 / sum_c n_c s_cj^2``, with class means m_cj and variances s_cj^2 (divisor n_c).
@@ -39,6 +39,8 @@ def fisher_score(X: Any, y: np.ndarray) -> np.ndarray:
         Table.
     y : array-like of shape (n_samples,)
         Classes.
+    sample_weight : array-like of shape (n_samples,) or None, default=None
+        Weights of the rows; a row of weight 2 counts as two rows. None for all alike.
 
     Returns
     -------
@@ -52,12 +54,12 @@ def fisher_score(X: Any, y: np.ndarray) -> np.ndarray:
     >>> fisher_score(np.array([[0.0, 0.0], [2.0, 1.0], [4.0, 0.0], [6.0, 1.0]]), np.array([0, 0, 1, 1]))
     array([4., 0.])
     """
-    moments = class_moments(X, y)
+    moments = class_moments(X, y, sample_weight)
     return ratio(moments.between, moments.within)
 
 
 @column_score(tasks=("classification",), sparse=True)
-def bw_ratio_score(X: Any, y: np.ndarray) -> np.ndarray:
+def bw_ratio_score(X: Any, y: np.ndarray, *, sample_weight: Any = None) -> np.ndarray:
     """Sum of squares between the classes over the sum of squares within them, for each column.
 
     The same numbers as :func:`fisher_score`, under the name that they have in the analysis of gene expressions.
@@ -68,6 +70,8 @@ def bw_ratio_score(X: Any, y: np.ndarray) -> np.ndarray:
         Table.
     y : array-like of shape (n_samples,)
         Classes.
+    sample_weight : array-like of shape (n_samples,) or None, default=None
+        Weights of the rows; a row of weight 2 counts as two rows. None for all alike.
 
     Returns
     -------
@@ -85,12 +89,12 @@ def bw_ratio_score(X: Any, y: np.ndarray) -> np.ndarray:
     >>> bw_ratio_score([[0, 0], [2, 1], [4, 0], [6, 1]], ["well", "well", "ill", "ill"])
     array([4., 0.])
     """
-    moments = class_moments(X, y)
+    moments = class_moments(X, y, sample_weight)
     return ratio(moments.between, moments.within)
 
 
 @column_score(tasks=("classification",), sparse=True, p_values=True)
-def anova_score(X: Any, y: np.ndarray) -> ColumnScores:
+def anova_score(X: Any, y: np.ndarray, *, sample_weight: Any = None) -> ColumnScores:
     """F statistic of a one-way analysis of variance, for each column.
 
     ``(B_j / (K - 1)) / (W_j / (n - K))`` with the sums of squares between and within the K classes. The p-value is
@@ -102,6 +106,8 @@ def anova_score(X: Any, y: np.ndarray) -> ColumnScores:
         Table.
     y : array-like of shape (n_samples,)
         Classes.
+    sample_weight : array-like of shape (n_samples,) or None, default=None
+        Weights of the rows; a row of weight 2 counts as two rows. None for all alike.
 
     Returns
     -------
@@ -117,10 +123,10 @@ def anova_score(X: Any, y: np.ndarray) -> ColumnScores:
     >>> scores, p_values.round(3)
     (array([8., 0.]), array([0.106, 1.   ]))
     """
-    moments = class_moments(X, y)
+    moments = class_moments(X, y, sample_weight)
     n_classes, n_rows = len(moments.counts), moments.counts.sum()
     freedom = n_rows - n_classes
-    if freedom == 0:  # every row is a class of its own: nothing to compare with
+    if freedom <= 0:  # every row is a class of its own: nothing to compare with
         return ColumnScores(np.zeros(X.shape[1]), np.ones(X.shape[1]))
     scores = ratio(moments.between / (n_classes - 1), moments.within / freedom)
     return ColumnScores(scores, fdtrc(n_classes - 1, freedom, scores))

@@ -52,8 +52,10 @@ class ClassMoments(NamedTuple):
         return ClassMoments(counts, means, np.stack([others.within + others.between, self.squares[code]]))
 
 
-def class_moments(X: Any, codes: np.ndarray) -> ClassMoments:
+def class_moments(X: Any, codes: np.ndarray, weights: np.ndarray | None = None) -> ClassMoments:
     """Moments of a dense table, or of a CSC matrix without making it dense; classes are 0, 1, ..."""
+    if weights is not None:
+        return _weighted_moments(X, codes, weights)
     counts = np.bincount(codes).astype(float)
     if sparse.issparse(X):
         X = without_duplicates(X)
@@ -66,10 +68,34 @@ def class_moments(X: Any, codes: np.ndarray) -> ClassMoments:
     return ClassMoments(counts, means, squares)
 
 
-def row_blocks(X: np.ndarray) -> Iterator[tuple[slice, np.ndarray]]:
-    """The table in blocks whose rows are stored one after the other; a single block if it already is so."""
+def _weighted_moments(X: Any, codes: np.ndarray, weights: np.ndarray) -> ClassMoments:
+    """The same of rows with positive weights: a row of weight 2 counts as two rows."""
+    n_classes = int(codes.max()) + 1
+    members = sparse.csr_array((weights, (codes, np.arange(len(codes)))), shape=(n_classes, len(codes)))
+    counts = np.bincount(codes, weights)
+    if sparse.issparse(X):
+        X = without_duplicates(X)
+        means = (members @ X).toarray() / counts[:, None]
+        column_of, code_of = np.repeat(np.arange(X.shape[1]), np.diff(X.indptr)), codes[X.indices]
+        weight_of, cell = weights[X.indices], code_of * X.shape[1] + column_of
+        apart = weight_of * (X.data - means[code_of, column_of]) ** 2
+        squares, stored = (np.bincount(cell, each, means.size).reshape(means.shape) for each in (apart, weight_of))
+        return ClassMoments(counts, means, squares + (counts[:, None] - stored) * means**2)
+    start = np.asarray(X[0], dtype=np.float64)  # differences from a row keep the digits of columns far from zero
+    means, squares = np.zeros((n_classes, X.shape[1])), np.zeros((n_classes, X.shape[1]))
+    for rows, block in row_blocks(X, _ENTRIES_AT_ONCE):
+        means += members[:, rows] @ (block - start)
+    means = start + means / counts[:, None]
+    for rows, block in row_blocks(X, _ENTRIES_AT_ONCE):
+        squares += members[:, rows] @ (block - means[codes[rows]]) ** 2
+    return ClassMoments(counts, means, squares)
+
+
+def row_blocks(X: np.ndarray, at_once: int | None = None) -> Iterator[tuple[slice, np.ndarray]]:
+    """The table in blocks whose rows are stored one after the other, or one block unless ``at_once`` limits it."""
     n_rows, n_columns = X.shape
-    height = n_rows if X.flags.c_contiguous else max(16, _ENTRIES_AT_ONCE // n_columns)
+    whole = X.flags.c_contiguous and at_once is None
+    height = n_rows if whole else max(16, (at_once or _ENTRIES_AT_ONCE) // n_columns)
     for start in range(0, n_rows, height):
         rows = slice(start, min(start + height, n_rows))
         yield rows, np.ascontiguousarray(X[rows])

@@ -22,7 +22,13 @@ from scipy import sparse
 from scipy.special import betainc
 from scipy.stats import rankdata
 
-from fewer.select.scores._class_moments import add_rows_with_target, row_blocks, sparse_products, without_duplicates
+from fewer.select.scores._class_moments import (
+    add_rows_with_target,
+    class_moments,
+    row_blocks,
+    sparse_products,
+    without_duplicates,
+)
 from fewer.select.scores._score import ColumnScores, column_score
 
 _ENTRIES_AT_ONCE = 1 << 22
@@ -63,7 +69,7 @@ def sorted_sparse_columns(X: Any) -> SortedColumns:
 
 
 @column_score(tasks=("regression",), sparse=True, p_values=True)
-def pearson_score(X: Any, y: np.ndarray) -> ColumnScores:
+def pearson_score(X: Any, y: np.ndarray, *, sample_weight: Any = None) -> ColumnScores:
     """Absolute value of the correlation of each column with the target.
 
     Parameters
@@ -72,6 +78,8 @@ def pearson_score(X: Any, y: np.ndarray) -> ColumnScores:
         Table.
     y : array-like of shape (n_samples,)
         Numbers; two classes count as 0 and 1.
+    sample_weight : array-like of shape (n_samples,) or None, default=None
+        Weights of the rows; a row of weight 2 counts as two rows. None for all alike.
 
     Returns
     -------
@@ -87,6 +95,9 @@ def pearson_score(X: Any, y: np.ndarray) -> ColumnScores:
     >>> scores.round(3), p_values.round(3)
     (array([0.998, 0.467]), array([0.002, 0.533]))
     """
+    if sample_weight is not None:
+        scores = np.abs(weighted_correlations(X, y, sample_weight))
+        return ColumnScores(scores, correlation_p_values(scores, float(np.sum(sample_weight))))
     scores = np.abs(correlations(X, y))
     return ColumnScores(scores, correlation_p_values(scores, len(y)))
 
@@ -143,7 +154,23 @@ def correlations(X: Any, y: np.ndarray) -> np.ndarray:
         return np.where(scale > 0, np.clip(products / scale, -1.0, 1.0), 0.0)
 
 
-def correlation_p_values(strength: np.ndarray, n_rows: int) -> np.ndarray:
+def weighted_correlations(X: Any, y: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """The same of rows with positive weights."""
+    centred = y - np.average(y, weights=weights)
+    moments = class_moments(X, np.zeros(len(y), dtype=np.intp), weights)
+    lowest, highest = (ends.toarray().ravel() if sparse.issparse(X) else ends for ends in (X.min(0), X.max(0)))
+    products = np.zeros(X.shape[1])
+    if sparse.issparse(X):
+        products = np.asarray((weights * centred) @ X)
+    else:
+        for rows, block in row_blocks(X, _ENTRIES_AT_ONCE):
+            products += (weights * centred)[rows] @ (block - moments.means[0])
+    scale = np.sqrt(moments.squares[0] * (weights @ centred**2))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where((scale > 0) & (lowest < highest), np.clip(products / scale, -1.0, 1.0), 0.0)
+
+
+def correlation_p_values(strength: np.ndarray, n_rows: float) -> np.ndarray:
     """Two-sided p-values of the absolute values of correlations."""
     if n_rows < 3:
         return np.ones_like(strength)

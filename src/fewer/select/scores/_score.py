@@ -20,7 +20,7 @@ from sklearn.base import clone, is_classifier
 from sklearn.utils import check_consistent_length, column_or_1d
 from sklearn.utils.multiclass import type_of_target
 
-from fewer._estimators import checked_array, encoded_classes, warn_caller
+from fewer._estimators import check_sample_weight, checked_array, encoded_classes, warn_caller
 from fewer._lazy import module_of_name
 from fewer.select._target import few_rows_of_each, fixed_splits, holds_numbers
 
@@ -79,6 +79,11 @@ class Score:
     def needs_y(self) -> bool:
         """Whether there must be a target."""
         return "unsupervised" not in self.tasks
+
+    @property
+    def weights(self) -> bool:
+        """Whether rows can have weights."""
+        return "sample_weight" in signature(self.function).parameters
 
     @property
     def random(self) -> bool:
@@ -214,6 +219,10 @@ def column_score(
             X, y = card.clean_table(X), card.clean_target(y)
             if y is not None:
                 check_consistent_length(X, y)
+            if options.get("sample_weight") is not None:
+                weights = check_sample_weight(options["sample_weight"], X, dtype=np.float64, ensure_non_negative=True)
+                used = weights > 0
+                X, y, options = X[used], card.clean_target(y[used]), {**options, "sample_weight": weights[used]}
             return function(X, y, **options)
 
         setattr(take_what_users_have, CARD, card)
