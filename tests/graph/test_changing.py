@@ -9,7 +9,7 @@ from fewer.graph.changing._edge_course import consensus_epochs, course_of
 from fewer.graph.changing._nonstationary_dbn import networks_of, split_r_hat, start_changes
 from tolerances import rounding
 
-QUICK = {"n_draws": 30_000, "n_chains": 4, "max_parents": 2, "lambda_m": 5, "random_state": 0}
+QUICK = {"max_iter": 30_000, "n_chains": 4, "max_parents": 2, "lambda_m": 5, "random_state": 0}
 
 
 @pytest.fixture(scope="module")
@@ -111,7 +111,7 @@ def test_the_score_is_that_of_the_best_state(model, switch):
         model.score(switch.X[:-1])
     other = switch.X.copy()
     other[0, 0] = 5
-    with pytest.raises(ValueError, match="holds 5, which it did not in fit"):
+    with pytest.raises(ValueError, match="holds 5, which was not seen in fit"):
         model.score(other)
 
 
@@ -173,13 +173,25 @@ def test_measurements_are_refused_unless_they_are_cut():
 
 
 def test_odd_series(switch):
-    constant = np.column_stack([switch.X, np.ones(300, dtype=int)])
-    with pytest.warns(UserWarning, match="Column 3 is constant"):
+    constant = np.column_stack([switch.X[:, :1], np.ones(300, dtype=int), switch.X[:, 1:]])
+    with pytest.warns(UserWarning, match="Column 1 is constant"):
         found = NonStationaryDBN([], **QUICK).fit(constant)
-    assert not found.adjacency_[3].any()
+    alone = NonStationaryDBN([], **QUICK).fit(switch.X)
+    proba = np.asarray(found.edge_proba_)
+    assert not proba[:, 1].any()
+    assert not proba[:, :, 1].any()
+    kept = [0, 2, 3]
+    assert np.array_equal(proba[:, kept][:, :, kept], np.asarray(alone.edge_proba_))
+    assert found.score(constant) == pytest.approx(alone.score(switch.X), rel=1e-12)
+    with pytest.warns(UserWarning, match="Column 1 is constant"):
+        changing = NonStationaryDBN(**QUICK).fit(constant)
+    assert not changing.best_networks_[:, 1].any()
+    assert changing.best_networks_.shape[1:] == (4, 4)
+    with pytest.raises(ValueError, match="Every column of X is constant"):
+        NonStationaryDBN(**QUICK).fit(np.ones((20, 2)))
     gap = switch.X.astype(float)
     gap[7, 1] = np.nan
-    with pytest.raises(ValueError, match="NaN"):
+    with pytest.raises(ValueError, match=r"NaN, in column 1 .*interpolate or ffill"):
         NonStationaryDBN(**QUICK).fit(gap)
     with pytest.raises(ValueError, match="between 2 and 299"):
         NonStationaryDBN([1, 30], **QUICK).fit(switch.X)
@@ -195,7 +207,7 @@ def test_odd_series(switch):
 
 def test_chains_that_disagree_are_reported(switch):
     with pytest.warns(UserWarning, match="The chains disagree"):
-        NonStationaryDBN(n_draws=60, n_burn_in=0, n_chains=4, thin=1, random_state=3).fit(switch.X)
+        NonStationaryDBN(max_iter=60, n_burn_in=0, n_chains=4, thin=1, random_state=3).fit(switch.X)
 
 
 def test_r_hat():
@@ -218,6 +230,6 @@ def test_starts_respect_the_number_of_parents():
 
 def test_edge_stability_takes_stretches_of_the_series(switch):
     found = edge_stability(
-        NonStationaryDBN([], **{**QUICK, "n_draws": 2000}), switch.X, n_edges_each=2, n_pairs=5, random_state=0
+        NonStationaryDBN([], **{**QUICK, "max_iter": 2000}), switch.X, n_edges_each=2, n_pairs=5, random_state=0
     )
     assert found.frequencies[1, 2] == 1

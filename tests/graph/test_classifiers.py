@@ -10,14 +10,13 @@ from sklearn.naive_bayes import CategoricalNB
 from fewer.datasets import make_class_trees, make_conditional_link, make_corral
 from fewer.graph import BayesNetClassifier, ISMBClassifier, TANClassifier, edge_stability
 from fewer.graph.classifiers._blankets import MISSING, BlanketScores, RowProba, all_blankets
-from fewer.graph.classifiers._coding import column_coding
 from fewer.graph.classifiers._structures import (
     Configurations,
     information_order,
     nearest_candidates,
     pair_information,
 )
-from fewer.graph.classifiers._tables import FLOOR, children_first
+from fewer.graph.classifiers._tables import FLOOR, children_first, column_coding
 from tolerances import rounding
 
 
@@ -229,20 +228,20 @@ def test_generative_trees_have_one_parent(link):
 
 def test_discriminative_parameters_raise_the_likelihood(link):
     X, y, _ = link
-    plain, trained = BayesNetClassifier().fit(X, y), BayesNetClassifier(params="cl").fit(X, y)
+    plain, trained = BayesNetClassifier().fit(X, y), BayesNetClassifier(likelihood="conditional").fit(X, y)
     rows = np.arange(len(y)), y
     assert trained.predict_log_proba(X)[rows].sum() > plain.predict_log_proba(X)[rows].sum()
     assert trained.n_iter_ >= 1
-    penalised = BayesNetClassifier(params="cl", alpha=1000.0).fit(X, y)
+    penalised = BayesNetClassifier(likelihood="conditional", alpha=1000.0).fit(X, y)
     np.testing.assert_allclose(penalised.predict_proba(X), 0.5, atol=0.05)
 
 
 def test_early_stopping_takes_fewer_iterations_on_noise():
     rng = np.random.default_rng(0)
     X, y = rng.integers(4, size=(60, 12)), rng.integers(2, size=60)
-    stopped = TANClassifier("nb", params="cl", early_stopping=True, max_iter=30).fit(X, y)
+    stopped = TANClassifier("nb", likelihood="conditional", early_stopping=True, max_iter=30).fit(X, y)
     with pytest.warns(UserWarning, match="still rose after 30 iterations"):
-        free = TANClassifier("nb", params="cl", max_iter=30, tol=0).fit(X, y)
+        free = TANClassifier("nb", likelihood="conditional", max_iter=30, tol=0).fit(X, y)
     assert stopped.n_iter_ < free.n_iter_ == 30
 
 

@@ -8,7 +8,7 @@ from sklearn.base import BaseEstimator
 
 from fewer._estimators import validated
 from fewer.graph import edge_stability
-from fewer.graph._frame import GraphMixin, node_places
+from fewer.graph._frame import GraphMixin, _name_sides, node_places
 
 
 class CorrelationGraph(GraphMixin, BaseEstimator):
@@ -148,3 +148,15 @@ def test_halves_need_rows_and_a_threshold_above_one_half():
         edge_stability(CorrelationGraph(), X, threshold=0.5)
     with pytest.raises(ValueError, match="at least 4"):
         edge_stability(CorrelationGraph(), X[:3])
+
+
+def test_names_stand_away_from_lines_and_inside_of_the_figure():
+    # A node in the middle has lines up, down and to the right; only its left is free.
+    places = np.array([[0.5, 0.5], [0.5, 0.95], [0.5, 0.05], [0.95, 0.5]])
+    linked = np.zeros((4, 4), dtype=bool)
+    linked[0, 1:] = linked[1:, 0] = True
+    sides = _name_sides(places, linked, [10, 4, 4, 4])
+    assert sides[0].endswith("left")
+    # On a narrow screen a long name at the right edge would be cut.
+    (side,) = _name_sides(np.array([[0.99, 0.5]]), np.zeros((1, 1), dtype=bool), [10])
+    assert side.endswith("left")

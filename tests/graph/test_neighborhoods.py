@@ -1,5 +1,7 @@
 """Precision matrices from regressions of each column on the others."""
 
+import warnings
+
 import numpy as np
 import pytest
 from sklearn.linear_model import Lasso
@@ -153,3 +155,37 @@ def test_constant_columns_are_named():
     for estimator in (NeighborhoodDantzigPrecision(), NeighborhoodSelectionMLE()):
         with pytest.raises(ValueError, match=r"constant \(x8\)"):
             estimator.fit(X)
+
+
+def test_the_graph_does_not_depend_on_the_unit_of_the_table():
+    X = table()
+    penalty = 0.1
+    first, second = (
+        NeighborhoodDantzigPrecision(penalty * unit**2, threshold=0.05).fit(unit * X).adjacency_ for unit in (1.0, 1e5)
+    )
+    assert first.any()
+    assert np.array_equal(first, second)
+
+
+def test_fewer_rows_than_columns_and_no_penalty_still_give_a_positive_definite_matrix():
+    X = np.random.default_rng(0).normal(size=(10, 40))
+    with pytest.warns(UserWarning, match="predict column"):
+        fitted = NeighborhoodDantzigPrecision(0.0).fit(X)
+    assert np.linalg.eigvalsh(fitted.precision_)[0] > 0
+    assert np.isfinite(fitted.covariance_).all()
+
+
+def test_the_penalty_of_the_theory_is_for_columns_of_variance_one():
+    X = table()
+    with pytest.warns(UserWarning, match="variance 1, and that of column 'x2' is"):
+        NeighborhoodDantzigPrecision().fit(X * np.where(np.arange(8) == 2, 100.0, 1.0))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        NeighborhoodDantzigPrecision(with_std=True).fit(100 * X)
+
+
+def test_a_likelihood_without_a_maximum_names_the_columns():
+    X = table()
+    for extra in (X[:, 0], 5 - 3 * X[:, 0]):
+        with pytest.raises(ValueError, match="one of columns x0, x8 is a linear combination"):
+            NeighborhoodSelectionMLE().fit(np.column_stack([X, extra]))

@@ -126,6 +126,23 @@ def test_solves_what_scikit_learn_gives_up():
     assert sparse_precision(S, 0.01).gap <= 2e-5
 
 
+@pytest.mark.parametrize("alpha", [1e-2, 1e-3])
+def test_small_penalties_with_fewer_rows_than_columns_converge(alpha):
+    S = np.corrcoef(np.random.default_rng(0).normal(size=(10, 40)).T)
+    found = sparse_precision(S, alpha)
+    assert found.gap <= 40e-6
+    assert found.n_iter <= 60
+
+
+def test_penalties_too_small_to_converge_end_with_a_gap_and_advice():
+    S = np.corrcoef(np.random.default_rng(0).normal(size=(10, 20)).T)
+    with pytest.warns(ConvergenceWarning, match="Increase alpha, which is 1e-07 of the largest covariance"):
+        found = sparse_precision(S, 1e-7 * np.abs(np.triu(S, 1)).max(), max_iter=30)
+    assert found.n_iter == 30
+    assert np.isfinite(found.gap)
+    assert np.linalg.eigvalsh(found.precision)[0] > 0
+
+
 def test_tiny_penalties_with_few_rows_converge(monkeypatch):
     from fewer.graph.precision import _newton
 

@@ -1,7 +1,9 @@
 """Pernkopf and Bilmes (2010): heuristics for discriminative structure learning of Bayesian network classifiers."""
 
+import json
 import warnings
 from itertools import product
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -23,18 +25,10 @@ from fewer.graph.classifiers._tables import (
     counted_network,
     discriminative_network,
 )
+from peers.pgmpy_numbers import random_table, random_tables
 from tolerances import rounding
 
-
-def random_table(rng, n_rows, n_columns, n_classes=3):
-    """Codes (a row for each column), levels, classes; columns depend on the class and on one another."""
-    n_levels = rng.integers(2, 5, size=n_columns)
-    classes = rng.integers(n_classes, size=n_rows)
-    codes = np.array(
-        [(rng.integers(levels, size=n_rows) + classes * (rng.random(n_rows) < 0.3)) % levels for levels in n_levels]
-    )
-    codes[1:] = np.where(rng.random(codes[1:].shape) < 0.3, codes[:-1], codes[1:]) % n_levels[1:, None]
-    return codes, n_levels, classes
+PEER = json.loads((Path(__file__).parents[1] / "peers" / "pgmpy.json").read_text())
 
 
 def random_parents(rng, n_columns, most):
@@ -88,13 +82,18 @@ def test_rates_on_samples_of_the_three_bits(n_repeats, figure):
 
 @pytest.mark.claim("discriminative-bn", 2)
 def test_the_generative_tree_is_the_maximum_spanning_tree():
-    rng = np.random.default_rng(0)
-    for _ in range(20):
-        codes, n_levels, classes = random_table(rng, 300, 8)
+    for codes, n_levels, classes in random_tables():
         weights = pair_information(codes, n_levels, classes, 3).given_class
         found = {frozenset((child, *own)) for child, own in enumerate(spanning_tree(weights)) if own}
         tree = minimum_spanning_tree(csr_array(np.triu(weights.max() + 1 - weights, 1)))
         assert found == {frozenset(map(int, edge)) for edge in zip(*tree.nonzero(), strict=True)}
+
+
+@pytest.mark.claim("discriminative-bn", 2)
+def test_the_generative_tree_is_that_of_pgmpy():
+    for (codes, _, classes), theirs in zip(random_tables(), PEER["trees"], strict=True):
+        ours = TANClassifier("cmi").fit(codes.T, classes).adjacency_
+        assert np.argwhere(ours).tolist() == theirs
 
 
 @pytest.mark.claim("discriminative-bn", 3)
@@ -133,7 +132,7 @@ def test_without_edges_it_is_logistic_regression(figure):
     rng = np.random.default_rng(2)
     codes, _, classes = random_table(rng, 1000, 5)
     X = codes.T
-    model = TANClassifier("nb", params="cl", max_iter=2000, tol=1e-7, discrete=True).fit(X, classes)
+    model = TANClassifier("nb", likelihood="conditional", max_iter=2000, tol=1e-7, discrete=True).fit(X, classes)
     dummies = OneHotEncoder().fit_transform(X)
     logistic = LogisticRegression(C=1e6, max_iter=5000, tol=1e-8).fit(dummies, classes)
     agree = np.mean(model.predict(X) == logistic.predict(dummies))

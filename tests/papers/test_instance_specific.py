@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_iris, load_wine
 from sklearn.metrics import log_loss
-from sklearn.model_selection import StratifiedKFold
+from sklearn.model_selection import StratifiedKFold, cross_val_predict
 
 from fewer.datasets import make_corral
-from fewer.graph import ISMBClassifier
+from fewer.graph import BayesNetClassifier, ISMBClassifier
 from fewer.graph.classifiers._blankets import BlanketScores, MarkovBlanketStructure, all_blankets
 from tolerances import rounding
 
@@ -121,11 +121,27 @@ def cross_validated(model, X, y, repeats):
 
 
 @pytest.mark.claim("instance-specific", 6)
-def test_iris(figure):
-    error, loss, *_ = cross_validated(ISMBClassifier(), *load_iris(return_X_y=True), (1, 2))
-    figure(f"error {error:.3f}, log loss {loss:.3f}")
-    assert error <= 0.07 + 0.01  # two repeats of 10 folds differ by that much
-    assert loss <= 0.20
+@pytest.mark.parametrize("n_repeats", [8, pytest.param(30, marks=pytest.mark.slow)])
+def test_iris(n_repeats, figure):
+    X, y = load_iris(return_X_y=True)
+    found = {}
+    for name, model in (("blankets", ISMBClassifier()), ("naive", BayesNetClassifier(smoothing="dirichlet"))):
+        rows = []
+        for seed in range(n_repeats):
+            folds = StratifiedKFold(10, shuffle=True, random_state=seed)
+            proba = cross_val_predict(model, X, y, cv=folds, method="predict_proba")
+            rows.append((np.mean(proba.argmax(axis=1) != y), log_loss(y, proba)))
+        found[name] = np.array(rows)
+    (error, loss), (naive_error, naive_loss) = found["blankets"].mean(axis=0), found["naive"].mean(axis=0)
+    spread = found["blankets"][:, 0].std(ddof=1)
+    figure(
+        f"{n_repeats} repeats: error {error:.4f} (standard error {spread / np.sqrt(n_repeats):.4f}) and log loss "
+        f"{loss:.3f}; naive Bayes on the same cuts {naive_error:.4f} and {naive_loss:.3f}"
+    )
+    # Errors of single repeats spread by about one row of 150, so that the mean of few repeats may be above the bound.
+    assert spread < 0.012
+    assert error <= 0.07 + (0 if n_repeats == 30 else 2 * spread / np.sqrt(n_repeats))
+    assert loss <= min(0.20, naive_loss)
 
 
 @pytest.mark.slow

@@ -195,21 +195,56 @@ def graph_figure(
         )  # fmt: skip
     linked = (weights != 0) | (weights.T != 0)
     degrees = linked.sum(axis=0)
-    # A name stands on the side where its node has fewer lines.
-    lines_above = ((places[:, None, 1] < places[None, :, 1]) & linked).sum(axis=1)
-    figure.add_scatter(
-        x=places[:, 0], y=places[:, 1], mode="markers+text", marker={"color": colours or GREY, "size": 12},
-        text=[cut(name, 18) for name in names], cliponaxis=False, showlegend=False,
-        textposition=np.where(2 * lines_above > degrees, "bottom center", "top center").tolist(),
-        hovertext=[f"{name}: {counted(int(degree), 'edge')}" for name, degree in zip(names, degrees, strict=True)],
-        hoverinfo="text",
-    )  # fmt: skip
     # Names stand beside the outermost nodes.
     low, high = places.min(axis=0), places.max(axis=0)
     room = 0.12 * (high - low) + 0.15
-    figure.update_xaxes(visible=False, range=[low[0] - room[0], high[0] + room[0]])
-    figure.update_yaxes(visible=False, range=[low[1] - room[1], high[1] + room[1]])
+    low, high = low - room, high + room
+    shown = [cut(name, 18) for name in names]
+    figure.add_scatter(
+        x=places[:, 0], y=places[:, 1], mode="markers+text", marker={"color": colours or GREY, "size": 12},
+        text=shown, cliponaxis=False, showlegend=False,
+        textposition=_name_sides((places - low) / (high - low), linked, [len(name) for name in shown]),
+        hovertext=[f"{name}: {counted(int(degree), 'edge')}" for name, degree in zip(names, degrees, strict=True)],
+        hoverinfo="text",
+    )  # fmt: skip
+    figure.update_xaxes(visible=False, range=[low[0], high[0]])
+    figure.update_yaxes(visible=False, range=[low[1], high[1]])
     return figure.update_layout(margin={"l": 20, "r": 20, "b": 20})
+
+
+def _name_sides(places: np.ndarray, linked: np.ndarray, lengths: list[int]) -> list[str]:
+    """The side of each node on which its name meets the fewest lines, nodes and other names.
+
+    ``places`` are shares of the width and the height of the figure; the sides are good ones for a narrow screen and for
+    a wide one together.
+    """
+    steps = np.linspace(0, 1, 25)[:, None, None]
+    starts, ends = np.nonzero(np.triu(linked | linked.T, 1))
+    sides = [(across, down) for down in (1, -1, 0) for across in (0, 1, -1) if across or down]
+    costs = np.tile(np.linspace(0, 0.5, len(sides)), (len(places), 1))  # above or below if nothing else decides
+    boxes = []
+    for width in (350.0, 850.0):
+        points = places * [width, 480.0]
+        lines = points[starts] * (1 - steps) + points[ends] * steps
+        half = np.column_stack([3.9 * np.array(lengths), np.full(len(lengths), 8.0)])[:, None]
+        # Beside the node, at a corner of it, or above or below.
+        middles = points[:, None] + np.array(sides) * (half + np.where(np.all(sides, axis=1)[:, None], 4, 8))
+        boxes.append((middles, half))
+        outside = (middles - half < 0) | (middles + half > [width, 480.0])
+        costs += 20 * outside.any(axis=2)
+        for node in range(len(points)):
+            for side, middle in enumerate(middles[node]):
+                costs[node, side] += (np.abs(lines - middle) < half[node]).all(axis=2).any(axis=0).sum()
+                costs[node, side] += 3 * (np.abs(points - middle) < half[node] + 6).all(axis=1).sum()
+    taken = np.full(len(places), -1)
+    for node in np.argsort(-costs.min(axis=1), kind="stable"):  # who has the least choice comes first
+        others = np.flatnonzero(taken >= 0)
+        for middles, half in boxes:
+            apart = np.abs(middles[node][:, None] - middles[others, taken[others]][None])
+            costs[node] += 3 * (apart < half[node] + half[others, 0]).all(axis=2).sum(axis=1)
+        taken[node] = costs[node].argmin()
+    words = {1: ("top", "right"), -1: ("bottom", "left"), 0: ("middle", "center")}
+    return [f"{words[sides[side][1]][0]} {words[sides[side][0]][1]}" for side in taken]
 
 
 def _matrix_figure(names: list[str], weights: np.ndarray, *, title: str, weight_words: str) -> "go.Figure":

@@ -13,6 +13,7 @@ Robinson, J. W. and Hartemink, A. J. (2010). Learning non-stationary dynamic Bay
 Learning Research 11, 3647-3680.
 """
 
+from dataclasses import replace
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -106,10 +107,10 @@ def networks_of(changes: np.ndarray, n_columns: int) -> tuple[np.ndarray, np.nda
     when="A series of discrete values (or values to be cut into levels) whose dependencies may change: which column "
     "acts on which at the next time step, when that begins and ends, with a probability for each. Not for gradual "
     "changes, nor for changes of strength between the same columns.",
-    cost="O(n_chains n_draws) cached interval scores, each O(n r) when new, for n rows and r replicates; memory "
-    "O(n p^2) at most, whatever n_draws",
+    cost="O(n_chains max_iter) cached interval scores, each O(n r) when new, for n rows and r replicates; memory "
+    "O(n p^2) at most, whatever max_iter",
     paper="nsdbn",
-    examples=lambda: [NonStationaryDBN(discretisation="equal_frequency", n_draws=2000, n_chains=2, n_burn_in=500)],
+    examples=lambda: [NonStationaryDBN(discretisation="equal_frequency", max_iter=2000, n_chains=2, n_burn_in=500)],
 )
 class NonStationaryDBN(CallbackSupportMixin, GraphMixin, BaseEstimator):
     """Dynamic Bayesian network whose edges change at unknown times.
@@ -132,7 +133,7 @@ class NonStationaryDBN(CallbackSupportMixin, GraphMixin, BaseEstimator):
         Edges that change at one time at most; None for no limit.
     shift_width : int, default=5
         Rows by which a time moves at most in one step of the sampler.
-    n_draws : int, default=100_000
+    max_iter : int, default=100_000
         Steps of each chain, with those of the burn-in.
     n_burn_in : int or None, default=None
         First steps, which are not used; None for a quarter.
@@ -214,7 +215,7 @@ class NonStationaryDBN(CallbackSupportMixin, GraphMixin, BaseEstimator):
     >>> from fewer.graph import NonStationaryDBN
     >>> edges, changes = [(0, 1), (1, 2)], [(0, 1)]
     >>> X, _, truth = make_changing_network([150, 150], edges, changes, n_features=3, random_state=0)
-    >>> model = NonStationaryDBN(lambda_m=5, n_draws=20_000, n_chains=3, random_state=0).fit(X)
+    >>> model = NonStationaryDBN(lambda_m=5, max_iter=20_000, n_chains=3, random_state=0).fit(X)
     >>> sorted(model.edges_at(100).select("from", "to").rows()), model.edges_at(250).select("from", "to").rows()
     ([('x0', 'x1'), ('x1', 'x2')], [('x1', 'x2')])
     >>> abs(int(model.best_transition_times_[0]) - 150) < 20
@@ -230,7 +231,7 @@ class NonStationaryDBN(CallbackSupportMixin, GraphMixin, BaseEstimator):
         "max_parents": [Interval(Integral, 1, None, closed="left")],
         "max_changes": [Interval(Integral, 1, None, closed="left"), None],
         "shift_width": [Interval(Integral, 1, None, closed="left")],
-        "n_draws": [Interval(Integral, 1, None, closed="left")],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
         "n_burn_in": [Interval(Integral, 0, None, closed="left"), None],
         "thin": [Interval(Integral, 1, None, closed="left")],
         "n_chains": [Interval(Integral, 1, None, closed="left")],
@@ -257,7 +258,7 @@ class NonStationaryDBN(CallbackSupportMixin, GraphMixin, BaseEstimator):
         max_parents=4,
         max_changes=None,
         shift_width=5,
-        n_draws=100_000,
+        max_iter=100_000,
         n_burn_in=None,
         thin=20,
         n_chains=25,
@@ -277,7 +278,7 @@ class NonStationaryDBN(CallbackSupportMixin, GraphMixin, BaseEstimator):
         self.max_parents = max_parents
         self.max_changes = max_changes
         self.shift_width = shift_width
-        self.n_draws = n_draws
+        self.max_iter = max_iter
         self.n_burn_in = n_burn_in
         self.thin = thin
         self.n_chains = n_chains
@@ -310,10 +311,15 @@ class NonStationaryDBN(CallbackSupportMixin, GraphMixin, BaseEstimator):
         self.levels_ = self._found_levels(series)
         levels = self._levels(series)
         n_levels = np.array([len(each) + (self.discretisation is not None) for each in self.levels_])
+        varying = np.flatnonzero(n_levels > 1)
+        if not len(varying):
+            raise ValueError("Every column of X is constant: there is nothing that could depend on anything.")
         for column in np.flatnonzero(n_levels == 1)[:1]:
             name = known_column(int(column), len(n_levels))
             warn_caller(f"Column {name} is constant: it has no edge that the data could support.")
-        data = transitions_of(levels, n_levels)
+        # Edges of a constant column would have their prior probability of one half.
+        n_levels = n_levels[varying]
+        data = transitions_of(levels[:, :, varying], n_levels)
         times, n_moves = self._times(data.n_rows)
         parts = [data]
         if self.pool == "chains":
@@ -331,7 +337,7 @@ class NonStationaryDBN(CallbackSupportMixin, GraphMixin, BaseEstimator):
                 if after_step("chain"):
                     run.close()
                     break
-            self._keep(chains, data, len(parts))
+            self._keep(chains, data.n_rows, len(parts), varying)
         return self
 
     def _series(self, X: Any, *, reset: bool) -> np.ndarray:
@@ -368,7 +374,7 @@ class NonStationaryDBN(CallbackSupportMixin, GraphMixin, BaseEstimator):
             new = own[np.minimum(found[:, column], len(own) - 1)] != table[:, column]
             if new.any():
                 name = known_column(column, table.shape[1])
-                raise ValueError(f"Column {name} holds {table[new, column][0]:g}, which it did not in fit.")
+                raise ValueError(f"Column {name} holds {table[new, column][0]:g}, which was not seen in fit.")
         return found.reshape(series.shape)
 
     def _times(self, n_rows: int) -> tuple[np.ndarray, int]:
@@ -389,33 +395,34 @@ class NonStationaryDBN(CallbackSupportMixin, GraphMixin, BaseEstimator):
         n_columns = data.before.shape[2]
         rng = np.random.RandomState(seed)
         changes = start_changes(times, n_columns, self.max_parents, self.allow_self_edges, rng)
-        trace = np.full(min(_N_TRACE, self.n_draws), np.nan)
+        trace = np.full(min(_N_TRACE, self.max_iter), np.nan)
         state = rng.randint(2**32, size=1, dtype=np.uint64)
         found: tuple = run_chain(
             *data, times, changes, n_moves, (float(self.lambda_s), float(self.lambda_m)), float(self.count_prior),
             self.max_parents, self.max_changes or n_columns**2, self.shift_width, self.allow_self_edges,
-            self.n_draws, self._n_burn_in, self.thin, trace, state,
+            self.max_iter, self._n_burn_in, self.thin, trace, state,
         )  # fmt: skip
         return Chain(*(*found, trace))
 
     @property
     def _n_burn_in(self) -> int:
-        burn_in = self.n_draws // 4 if self.n_burn_in is None else self.n_burn_in
-        if burn_in >= self.n_draws:
-            raise ValueError(f"n_burn_in={burn_in} leaves none of n_draws={self.n_draws} steps.")
+        burn_in = self.max_iter // 4 if self.n_burn_in is None else self.n_burn_in
+        if burn_in >= self.max_iter:
+            raise ValueError(f"n_burn_in={burn_in} leaves none of max_iter={self.max_iter} steps.")
         return burn_in
 
-    def _keep(self, chains: list[Chain], data: Transitions, n_posteriors: int) -> None:
-        """Means over chains; every ``n_posteriors``-th of them has the same posterior."""
-        n_rows, n_columns = data.n_rows, data.before.shape[2]
+    def _keep(self, chains: list[Chain], n_rows: int, n_posteriors: int, varying: np.ndarray) -> None:
+        """Means over chains; every ``n_posteriors``-th of them has the same posterior, of the ``varying`` columns."""
+        n_columns = len(self.levels_)
         n_kept = sum(chain.n_kept for chain in chains)
 
         def held(parent: int, child: int) -> np.ndarray:
             rows = [(chain, chain.edge_rows[parent, child]) for chain in chains]
             return np.sum([np.cumsum(chain.differences[row, :n_rows]) for chain, row in rows if row >= 0], axis=0)
 
-        seen = np.any([chain.edge_rows >= 0 for chain in chains], axis=0)
-        self.edge_proba_: EdgeCourse = course_of(np.argwhere(seen), held, n_kept, n_rows, n_columns)
+        seen = np.argwhere(np.any([chain.edge_rows >= 0 for chain in chains], axis=0))
+        course = course_of(seen, held, n_kept, n_rows, n_columns)
+        self.edge_proba_: EdgeCourse = replace(course, edges=varying[course.edges])
         stretches, self.networks_ = consensus_epochs(self.edge_proba_, self.threshold)
         self.epochs_ = stretches + 1  # the step from row t - 1 to row t is about row t
         self.adjacency_ = self.networks_.any(axis=0)
@@ -428,15 +435,17 @@ class NonStationaryDBN(CallbackSupportMixin, GraphMixin, BaseEstimator):
             move: float(yes / tried) for move, yes, tried in zip(MOVES, accepted, proposed, strict=True) if tried
         }
         self.log_posterior_trace_ = np.array([chain.trace for chain in chains])
-        kept = self.log_posterior_trace_[:, -(-self._n_burn_in * len(chains[0].trace) // self.n_draws) :]
+        kept = self.log_posterior_trace_[:, -(-self._n_burn_in * len(chains[0].trace) // self.max_iter) :]
         self.r_hat_ = max(split_r_hat(kept[first::n_posteriors]) for first in range(min(n_posteriors, len(kept))))
         if len(chains) > n_posteriors and self.r_hat_ > _HIGH_R_HAT:
             warn_caller(
                 f"The chains disagree: R-hat of the log posterior is {self.r_hat_:.2f}, above {_HIGH_R_HAT}. Their "
-                "mean is used; raise n_draws or n_chains."
+                "mean is used; raise max_iter or n_chains."
             )
         best = max(chains, key=lambda chain: chain.best)
-        times, self.best_networks_ = networks_of(best.best_changes, n_columns)
+        times, networks = networks_of(best.best_changes, len(varying))
+        self.best_networks_ = np.zeros((len(networks), n_columns, n_columns), dtype=networks.dtype)
+        self.best_networks_[:, varying[:, None], varying] = networks
         self.best_transition_times_ = times + 1
 
     def score(self, X: Any, y: Any = None) -> float:

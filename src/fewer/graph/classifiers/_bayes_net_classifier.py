@@ -24,7 +24,6 @@ from sklearn.utils.validation import check_is_fitted
 from fewer._estimators import Interval, StrOptions, encoded_classes, fit_context, fit_steps, validated, warn_caller
 from fewer.catalogue import method
 from fewer.graph._frame import GraphMixin
-from fewer.graph.classifiers._coding import check_mask, column_coding, complete_rows
 from fewer.graph.classifiers._structures import (
     OnStep,
     PairInformation,
@@ -39,7 +38,10 @@ from fewer.graph.classifiers._structures import (
 )
 from fewer.graph.classifiers._tables import (
     Network,
+    check_mask,
     children_first,
+    column_coding,
+    complete_rows,
     conditional_log_likelihood,
     counted_network,
     discriminative_network,
@@ -53,9 +55,9 @@ _TUNING_FOLDS = 5
     tasks=["classification"],
     when="You know which columns depend on which within the classes, and want a classifier with probabilities that "
     "takes rows with missing values as they are. Without edges it is naive Bayes.",
-    cost="O(n p) to count; each iteration of params='cl' O(n p k) for k classes",
+    cost="O(n p) to count; each iteration of likelihood='conditional' O(n p k) for k classes",
     paper="discriminative-bn",
-    examples=lambda: [BayesNetClassifier(params="cl", max_iter=5)],
+    examples=lambda: [BayesNetClassifier(likelihood="conditional", max_iter=5)],
 )
 class BayesNetClassifier(CallbackSupportMixin, GraphMixin, ClassifierMixin, BaseEstimator):
     """Bayesian network classifier with given edges between the columns.
@@ -64,18 +66,19 @@ class BayesNetClassifier(CallbackSupportMixin, GraphMixin, ClassifierMixin, Base
     ----------
     edges : list of (int or str, int or str), default=()
         Parent and child of each edge, by position or, for a frame, by name. The class is a parent of every column.
-    params : {"ml", "cl"}, default="ml"
-        Probabilities by counting, or those that maximise the conditional likelihood of the classes.
+    likelihood : {"joint", "conditional"}, default="joint"
+        Which likelihood the probabilities maximise: of all columns and the class, which is counting, or of the class
+        given the columns.
     smoothing : {"floor", "dirichlet"}, default="floor"
         Shares of 0 become 1e-5, or ``cell_prior`` is added to every count.
     cell_prior : float, default=1.0
         Pseudo-count of each cell, for ``smoothing="dirichlet"``.
     alpha : float, default=0.0
-        Penalty of squared log probabilities, for ``params="cl"``.
+        Penalty of squared log probabilities, for ``likelihood="conditional"``.
     early_stopping : bool, default=False
-        For ``params="cl"``: whether cross-validation on the training rows chooses the number of iterations.
+        For ``likelihood="conditional"``: whether cross-validation chooses the number of iterations.
     max_iter : int, default=100
-        Iterations at most, for ``params="cl"``.
+        Iterations at most, for ``likelihood="conditional"``.
     tol : float, default=1e-6
         They end when the largest entry of the mean gradient is below this.
     discretisation : {"mdl", "equal_frequency", "equal_width"}, default="mdl"
@@ -102,7 +105,7 @@ class BayesNetClassifier(CallbackSupportMixin, GraphMixin, ClassifierMixin, Base
     pair_information_ : ndarray of shape (n_features, n_features)
         Information that two columns share within the classes, in bits.
     n_iter_ : int
-        Iterations of ``params="cl"``; 1 with "ml".
+        Iterations of ``likelihood="conditional"``; 1 with "joint".
     classes_ : ndarray of shape (n_classes,)
         The labels.
     n_features_in_ : int
@@ -135,7 +138,7 @@ class BayesNetClassifier(CallbackSupportMixin, GraphMixin, ClassifierMixin, Base
 
     _parameter_constraints = {
         "edges": ["array-like"],
-        "params": [StrOptions({"ml", "cl"})],
+        "likelihood": [StrOptions({"joint", "conditional"})],
         "smoothing": [StrOptions({"floor", "dirichlet"})],
         "cell_prior": [Interval(Real, 0, None, closed="neither")],
         "alpha": [Interval(Real, 0, None, closed="left")],
@@ -153,7 +156,7 @@ class BayesNetClassifier(CallbackSupportMixin, GraphMixin, ClassifierMixin, Base
         self,
         edges=(),
         *,
-        params="ml",
+        likelihood="joint",
         smoothing="floor",
         cell_prior=1.0,
         alpha=0.0,
@@ -165,7 +168,7 @@ class BayesNetClassifier(CallbackSupportMixin, GraphMixin, ClassifierMixin, Base
         discrete="auto",
     ):
         self.edges = edges
-        self.params = params
+        self.likelihood = likelihood
         self.smoothing = smoothing
         self.cell_prior = cell_prior
         self.alpha = alpha
@@ -209,7 +212,7 @@ class BayesNetClassifier(CallbackSupportMixin, GraphMixin, ClassifierMixin, Base
             parents, order = self._found_parents(codes, n_levels, classes, pairs, lambda: after_step("column"))
             network = counted_network(codes, n_levels, classes, n_classes, parents, self._cell_prior)
             self.n_iter_ = 1
-            if self.params == "cl":
+            if self.likelihood == "conditional":
                 network = self._trained(network, codes, classes, lambda: after_step("iteration"))
             self.network_ = network
             self.parents_ = dict(enumerate(network.parents))
@@ -363,7 +366,7 @@ class BayesNetClassifier(CallbackSupportMixin, GraphMixin, ClassifierMixin, Base
     "structure='cmi' models the columns, 'omi-cr' (the default) looks for edges that help to classify.",
     cost="O(n p^2 k) for k classes and 'cmi', 'omi-cr', 'omisp-cr'; O(n p^3 k) for 'cr' and 'superparent'",
     paper="discriminative-bn",
-    examples=lambda: [TANClassifier(), TANClassifier(structure="superparent", params="cl", max_iter=5)],
+    examples=lambda: [TANClassifier(), TANClassifier(structure="superparent", likelihood="conditional", max_iter=5)],
 )
 class TANClassifier(BayesNetClassifier):
     """Tree-augmented naive Bayes: finds the edges between columns that help to tell the classes apart.
@@ -378,8 +381,9 @@ default="omi-cr"
         "cr" tries all edges in every round, and "superparent" looks for columns that are good parents of all.
     max_parents : int, default=1
         Parents of a column among the columns, at most: 1 for trees.
-    params : {"ml", "cl"}, default="ml"
-        Probabilities by counting, or those that maximise the conditional likelihood of the classes.
+    likelihood : {"joint", "conditional"}, default="joint"
+        Which likelihood the probabilities maximise: of all columns and the class, which is counting, or of the class
+        given the columns.
     cv : int, cross-validation generator or None, default=None
         Folds that classify each training row while edges are chosen; None for the rows themselves, which overfits with
         two parents or few rows.
@@ -393,11 +397,11 @@ default="omi-cr"
     cell_prior : float, default=1.0
         Pseudo-count of each cell, for ``smoothing="dirichlet"``.
     alpha : float, default=0.0
-        Penalty of squared log probabilities, for ``params="cl"``.
+        Penalty of squared log probabilities, for ``likelihood="conditional"``.
     early_stopping : bool, default=False
-        For ``params="cl"``: whether cross-validation on the training rows chooses the number of iterations.
+        For ``likelihood="conditional"``: whether cross-validation chooses the number of iterations.
     max_iter : int, default=100
-        Iterations at most, for ``params="cl"``.
+        Iterations at most, for ``likelihood="conditional"``.
     tol : float, default=1e-6
         They end when the largest entry of the mean gradient is below this.
     discretisation : {"mdl", "equal_frequency", "equal_width"}, default="mdl"
@@ -429,7 +433,7 @@ default="omi-cr"
     pair_information_ : ndarray of shape (n_features, n_features)
         Information that two columns share within the classes, in bits.
     n_iter_ : int
-        Iterations of ``params="cl"``; 1 with "ml".
+        Iterations of ``likelihood="conditional"``; 1 with "joint".
     classes_ : ndarray of shape (n_classes,)
         The labels.
     n_features_in_ : int
@@ -480,7 +484,7 @@ default="omi-cr"
         structure="omi-cr",
         max_parents=1,
         *,
-        params="ml",
+        likelihood="joint",
         cv=None,
         max_candidates=None,
         paper_literal=False,
@@ -497,7 +501,7 @@ default="omi-cr"
     ):
         self.structure = structure
         self.max_parents = max_parents
-        self.params = params
+        self.likelihood = likelihood
         self.cv = cv
         self.max_candidates = max_candidates
         self.paper_literal = paper_literal

@@ -34,7 +34,7 @@ from fewer.graph.classifiers._blankets import (
     RowProba,
     all_blankets,
 )
-from fewer.graph.classifiers._coding import check_mask, column_coding, complete_rows
+from fewer.graph.classifiers._tables import check_mask, column_coding, complete_rows
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
@@ -60,7 +60,14 @@ def divergences(scores: np.ndarray, proba: np.ndarray, new_scores: np.ndarray, n
 
 
 def instance_search(
-    scores: BlanketScores, start: list[int], row: RowProba, *, queue_size: int, tol: float, patience: int, max_time: Any
+    scores: BlanketScores,
+    start: list[int],
+    row: RowProba,
+    *,
+    queue_size: int,
+    tol: float,
+    n_iter_no_change: int,
+    max_time: Any,
 ) -> Found:
     """Phase 2 for one row; priorities of the whole queue are those of the moment."""
     ends = np.inf if max_time is None else time.monotonic() + max_time
@@ -69,7 +76,7 @@ def instance_search(
     seen, stale = set(start), 0
     fresh = [number for each in start for number in scores.successors(each)]
     queue_proba = np.zeros((0, proba.shape[1]))
-    while stale < patience and time.monotonic() < ends:
+    while stale < n_iter_no_change and time.monotonic() < ends:
         new = np.array([each for each in dict.fromkeys(fresh) if each not in seen], dtype=np.int64)
         if len(new):
             seen.update(new.tolist())
@@ -224,7 +231,7 @@ class ISMBClassifier(GraphMixin, ClassifierMixin, BaseEstimator):
         Blankets that wait at most, ``w`` in the paper.
     tol : float, default=1e-3
         Divergence from which a blanket counts as changing the prediction.
-    patience : int, default=10
+    n_iter_no_change : int, default=10
         The search for a row ends after so many blankets in a row that do not change it.
     max_time : float or None, default=None
         Seconds for the search of one row at most. Results then depend on the machine.
@@ -289,7 +296,7 @@ class ISMBClassifier(GraphMixin, ClassifierMixin, BaseEstimator):
         "average": ["boolean"],
         "queue_size": [Interval(Integral, 1, None, closed="left")],
         "tol": [Interval(Real, 0, None, closed="left")],
-        "patience": [Interval(Integral, 1, None, closed="left")],
+        "n_iter_no_change": [Interval(Integral, 1, None, closed="left")],
         "max_time": [Interval(Real, 0, None, closed="neither"), None],
         "cell_prior": [Interval(Real, 0, None, closed="neither")],
         "discretisation": [StrOptions({"mdl", "equal_frequency", "equal_width"})],
@@ -306,7 +313,7 @@ class ISMBClassifier(GraphMixin, ClassifierMixin, BaseEstimator):
         average=True,
         queue_size=1000,
         tol=1e-3,
-        patience=10,
+        n_iter_no_change=10,
         max_time=None,
         cell_prior=1.0,
         discretisation="mdl",
@@ -318,7 +325,7 @@ class ISMBClassifier(GraphMixin, ClassifierMixin, BaseEstimator):
         self.average = average
         self.queue_size = queue_size
         self.tol = tol
-        self.patience = patience
+        self.n_iter_no_change = n_iter_no_change
         self.max_time = max_time
         self.cell_prior = cell_prior
         self.discretisation = discretisation
@@ -395,7 +402,7 @@ class ISMBClassifier(GraphMixin, ClassifierMixin, BaseEstimator):
         for row_codes in rows:
             row = RowProba(scores, row_codes)
             each = instance_search(
-                scores, start, row, queue_size=self.queue_size, tol=self.tol, patience=self.patience,
+                scores, start, row, queue_size=self.queue_size, tol=self.tol, n_iter_no_change=self.n_iter_no_change,
                 max_time=self.max_time,
             )  # fmt: skip
             if self.search == "score":

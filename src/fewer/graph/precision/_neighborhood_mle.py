@@ -6,16 +6,23 @@ with the correlations R. At this penalty, two columns that no path connects are 
 ``level``. Meinshausen and Buhlmann (2006), Annals of Statistics 34, 1436-1462.
 """
 
+import warnings
 from numbers import Real
 
 import numpy as np
 from scipy.stats import norm
+from sklearn.exceptions import ConvergenceWarning
 
-from fewer._estimators import Interval, StrOptions, fit_context
+from fewer._estimators import Interval, StrOptions, fit_context, warn_caller
+from fewer._wording import listed
 from fewer.catalogue import method
 from fewer.graph.precision._column_covariance import PrecisionGraph, column_covariance, refuse_constant_columns
 from fewer.graph.precision._neighborhoods import RULES, edge_knowledge, neighborhood
+from fewer.graph.precision._newton import PrecisionSolution
 from fewer.graph.precision._precision_path import sparse_precision
+
+_LARGEST_PRECISION = 1e7
+"""Eigenvalues of the precision matrix of standardised columns above this come from columns that determine another."""
 
 
 @method(
@@ -117,7 +124,28 @@ class NeighborhoodSelectionMLE(PrecisionGraph):
         nothing_known = edge_knowledge(size, None, None)
         coefs = np.column_stack([neighborhood(R, i, self.alpha_, "lasso", nothing_known) for i in range(size)])
         self.adjacency_ = RULES[self.rule](coefs != 0, coefs.T != 0)
-        solution = sparse_precision(R, np.where(self.adjacency_, 0.0, np.inf), tol=self.tol)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)  # it advises on parameters of the graphical lasso
+            solution = sparse_precision(R, np.where(self.adjacency_, 0.0, np.inf), tol=self.tol)
+        self._check_maximum(solution)
         self.gap_ = solution.gap
         self._set_precision(solution.precision, solution.covariance, moments)
         return self
+
+    def _check_maximum(self, solution: PrecisionSolution) -> None:
+        """Refuse a likelihood without a maximum; warn of one that was not reached."""
+        values, vectors = np.linalg.eigh(solution.precision)
+        if values[-1] > _LARGEST_PRECISION:
+            involved = np.abs(vectors[:, -1]) > 0.1
+            names = [name for name, is_it in zip(self._node_names(), involved, strict=True) if is_it]
+            raise ValueError(
+                f"The likelihood has no maximum on the graph that was found: one of columns {listed(names)} is a "
+                "linear combination of the others, or a duplicate. Leave it out, or use SparsePrecisionCV."
+            )
+        if not solution.gap <= self.tol * len(values):
+            warn_caller(
+                f"The likelihood was not maximised in {solution.n_iter} steps: it is below its maximum by at most "
+                f"{solution.gap:.2g}, above tol={self.tol:.2g} times {len(values)} columns. Increase tol, or decrease "
+                "significance_level for fewer edges.",
+                ConvergenceWarning,
+            )

@@ -34,7 +34,9 @@ from fewer.graph.precision._symmetrization import Symmetrization, nearest_symmet
 from fewer.learn import solve_dantzig
 
 _NO_EDGE = 1e-8
-"""Coefficients of a linear program up to this are zero."""
+"""Coefficients of a linear program up to this are zero, for columns of variance 1."""
+_UNITS = 10.0
+"""Variances within this factor of 1 suit alpha="theory"."""
 _SMALLEST_VARIANCE = 1e-10
 """Share of a column's variance that its residuals keep at least."""
 
@@ -139,7 +141,8 @@ def neighborhood(S: np.ndarray, i: int, alpha: float, method: str, knowledge: Ed
     else:
         coef = dantzig_with_known_edges(gram, products, alpha, known, allowed)
     full = np.zeros(len(S))
-    full[others] = np.where(np.abs(coef) > _NO_EDGE, coef, 0.0)
+    scales = np.sqrt(np.diag(S))
+    full[others] = np.where(np.abs(coef) * scales[others] > _NO_EDGE * scales[i], coef, 0.0)
     return full
 
 
@@ -167,12 +170,16 @@ def symmetrized(raw: np.ndarray, symmetrize: str | None) -> Symmetrization:
 
 
 def positive_definite(matrix: np.ndarray, floor: float) -> tuple[np.ndarray, int]:
-    """The matrix with eigenvalues up to zero replaced by ``floor``, and how many there were."""
+    """The matrix with eigenvalues up to zero replaced by ``floor``, and how many there were.
+
+    What rounding does not tell from zero counts as zero, and is replaced by at least ten times as much.
+    """
     values, vectors = np.linalg.eigh(matrix)
-    n_replaced = int((values <= 0).sum())
+    lowest = len(matrix) * float(np.finfo(matrix.dtype).eps) * max(float(values[-1]), 0.0)
+    n_replaced = int((values <= lowest).sum())
     if not n_replaced:
         return matrix.copy(), 0
-    repaired = (vectors * np.where(values <= 0, floor, values)) @ vectors.T
+    repaired = (vectors * np.where(values <= lowest, max(floor, 10 * lowest), values)) @ vectors.T
     return (repaired + repaired.T) / 2, n_replaced
 
 
@@ -213,7 +220,7 @@ class NeighborhoodDantzigPrecision(PrecisionGraph):
     rule : {"or", "and"}, default="or"
         Whether an edge needs a coefficient in one or in both of its regressions.
     threshold : float, default=1e-8
-        Entries of ``precision_raw_`` up to this give no edge.
+        Entries of ``precision_raw_`` up to this, for columns of variance 1, give no edge.
     zero_edges : list of (int, int), default=None
         Pairs of columns that have no edge.
     known_edges : list of (int, int), default=None
@@ -401,10 +408,21 @@ class NeighborhoodDantzigPrecision(PrecisionGraph):
         units = np.outer(moments.scales, moments.scales)
         self.precision_raw_, self.precision_sym_ = raw / units, symmetrization.matrix / units
         self.symmetrization_error_, self.symmetrization_gap_ = symmetrization.error, symmetrization.gap
-        self._set_precision(repaired, np.linalg.inv(repaired), moments)
-        entries = np.abs(raw) > self.threshold
+        self._set_precision(repaired, self._inverse(repaired), moments)
+        scales = np.sqrt(np.diag(S))
+        entries = np.abs(raw) * np.outer(scales, scales) > self.threshold
         self.adjacency_ = RULES[self.rule](entries, entries.T) & ~np.eye(len(S), dtype=bool)
         return self
+
+    @staticmethod
+    def _inverse(precision: np.ndarray) -> np.ndarray:
+        try:
+            return np.linalg.inv(precision)
+        except np.linalg.LinAlgError:
+            raise ValueError(
+                "The precision matrix is singular, so that there is no covariance_: increase alpha, or set "
+                "positive_definite=True with a way to symmetrize."
+            ) from None
 
     def _edge_weights(self) -> np.ndarray:
         roots = np.sqrt(np.diag(self.precision_sym_))
@@ -419,8 +437,19 @@ class NeighborhoodDantzigPrecision(PrecisionGraph):
                 raise ValueError("alpha must not be negative.")
             return penalty if penalty.ndim else float(penalty)
         if self.alpha == "theory":
+            self._warn_of_units(np.diag(S))
             return float(np.sqrt(2 * np.log(len(S)) / n_rows))
         return self._chosen_by_cv(S, X, knowledge)
+
+    def _warn_of_units(self, variances: np.ndarray) -> None:
+        """The theory is about columns of variance 1."""
+        off = np.maximum(variances, 1 / variances)
+        if off.max() > _UNITS:
+            worst = int(off.argmax())
+            warn_caller(
+                f"alpha='theory' is for columns of variance 1, and that of column {self._node_names()[worst]!r} is "
+                f"{variances[worst]:.3g}. Set with_std=True, or choose alpha by 'cv'."
+            )
 
     def _chosen_by_cv(self, S: np.ndarray, X: np.ndarray, knowledge: EdgeKnowledge) -> float:
         alphas = np.geomspace(1, self.eps, self.n_alphas) * (largest_alpha(S) or 1.0)

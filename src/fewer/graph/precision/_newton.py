@@ -16,6 +16,9 @@ Dhillon and Ravikumar 2014). The model is minimised one row at a time: with ``r 
 
 The dual is ``max log det W + p  over  |W_ij - S_ij| <= alpha_ij, W_ii = S_ii``. ``Omega^-1``, clipped into these
 bounds, is feasible near the solution, and gives the duality gap.
+
+A small penalty is approached from larger ones. If W solves the dual at ``4 alpha``, ``S + (W - S) / 4`` is feasible at
+alpha and positive definite, even where S is singular; its inverse starts the next solution of a small part.
 """
 
 from collections.abc import Callable
@@ -29,8 +32,12 @@ from scipy.linalg import lapack
 _ARMIJO = 1e-3
 _SMALLEST_STEP = 1e-10
 _MOST_PASSES = 50
-# Share of the largest covariance below which a penalty is approached from larger ones.
-_SMALL = 0.06
+# Share of the largest covariance below which a penalty is approached from larger ones, each this many times the next.
+SMALL_PENALTY = 0.06
+_RATIO = 4
+# Columns up to which a start without zeros pays, and conjugate gradients of a joint step at most.
+_FEW_COLUMNS = 100
+_MOST_GRADIENTS = 100
 
 
 class PrecisionSolution(NamedTuple):
@@ -391,11 +398,12 @@ def solve_part(
     """
     size = len(S)
     n_iter = 0
-    if start is None and penalty.shape == (1, 1) and 0 < penalty[0, 0] < _SMALL * np.abs(np.triu(S, 1)).max():
+    if start is None and penalty.shape == (1, 1) and 0 < penalty[0, 0] < SMALL_PENALTY * np.abs(np.triu(S, 1)).max():
         # Far from the solution steps are short: a larger penalty is solved roughly first.
-        rough = solve_part(S, 4 * penalty, 1e-2 * size, max_iter, None, after_step)
-        start, n_iter = (rough.precision, rough.covariance), rough.n_iter
-        max_iter = n_iter if rough.stopped else n_iter + max_iter
+        larger = S.dtype.type(_RATIO) * penalty
+        rough = solve_part(S, larger, 1e-2 * size, max_iter, None, after_step)
+        start, n_iter = _scaled_start(S, larger, rough), rough.n_iter
+        max_iter = n_iter if rough.stopped else max_iter
     precision, W, log_det = _started(S, penalty, start)
     trial = np.empty_like(precision)
     gap = np.inf
@@ -409,10 +417,9 @@ def solve_part(
         trace, norm = float(covariances @ entries), float(penalties @ np.abs(entries))
         value = trace + norm - log_det
         # This is the gap if W is feasible; the factorisation that makes sure of it takes a third of a step.
-        last = n_iter == max_iter or stopped
+        last = n_iter >= max_iter or stopped
         if abs(trace + norm - size) <= 4 * tol or last:
-            dual = _factor(clipped(W, S, penalty))
-            gap = np.inf if dual is None else max(value - _log_det(dual) - size, 0.0)
+            gap = _duality_gap(value, W, S, penalty, certain=last)
         if gap <= tol or last:
             break
         slopes = covariances - gathered(W, starts, columns)
@@ -429,12 +436,54 @@ def solve_part(
                     break
             share /= 2
         else:
+            gap = _duality_gap(value, W, S, penalty, certain=True)
             break
         n_iter += 1
         precision, trial = trial, precision
         log_det, W = _log_det(factor), _inverse(factor)
         stopped = after_step is not None and after_step(precision, W)
     return Part(precision, W, value, gap, n_iter, stopped)
+
+
+def _duality_gap(value: float, W: np.ndarray, S: np.ndarray, penalty: np.ndarray, *, certain: bool) -> float:
+    """How far ``value`` is above the minimum at most; infinity if no dual point is at hand.
+
+    Far from the solution the clipped W may have negative eigenvalues. Where the answer must be ``certain``, it is then
+    moved towards S with smaller entries off the diagonal, which is feasible too, and positive definite.
+    """
+    dual = clipped(W, S, penalty)
+    factor = _factor(dual)
+    if factor is None and certain:
+        off = np.abs(S) * ~np.eye(len(S), dtype=bool)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            shares = np.where(off > 0, np.broadcast_to(penalty, S.shape) / off, 1.0)
+        smaller = S.dtype.type(min(shares.min(), 1.0))
+        safe = (1 - smaller) * S + smaller * np.diag(np.diag(S))
+        points = (dual + S.dtype.type(share) * (safe - dual) for share in (1e-2, 1e-1, 0.5, 1))
+        factor = next((found for found in map(_factor, points) if found is not None), None)
+    return np.inf if factor is None else max(value - _log_det(factor) - len(S), 0.0)
+
+
+def _scaled_start(S: np.ndarray, larger: np.ndarray, rough: Part) -> tuple[np.ndarray, np.ndarray]:
+    """A start at a penalty from the solution at ``_RATIO`` times that: the better one of it and of its scaled dual."""
+    plain = rough.precision, rough.covariance
+    if len(S) > _FEW_COLUMNS:
+        return plain
+    W = S + (clipped(rough.covariance, S, larger) - S) / S.dtype.type(_RATIO)
+    factor = _factor(W)
+    if factor is None:
+        return plain
+    scaled = _inverse(factor)
+    starts = (plain, (scaled, W))
+    return min(starts, key=lambda each: _objective(each[0], S, float(larger[0, 0]) / _RATIO))
+
+
+def _objective(precision: np.ndarray, S: np.ndarray, alpha: float) -> float:
+    factor = _factor(precision)
+    if factor is None:
+        return np.inf
+    norm = float(np.abs(precision).sum() - np.abs(np.diag(precision)).sum())
+    return float((S * precision).sum()) + alpha * norm - _log_det(factor)
 
 
 def _started(
@@ -488,7 +537,7 @@ def _joint_minimum(precision, W, starts, columns, mirror, entries, slopes, penal
     scaled = curved(residual, precision)
     direction, product = scaled.copy(), float(residual @ scaled)
     first, found = product, step.copy()
-    for _ in range(30):
+    for _ in range(_MOST_GRADIENTS):
         if product <= 1e-6 * first or product <= 0:
             break
         image = curved(direction, W)

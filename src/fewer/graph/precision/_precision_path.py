@@ -16,7 +16,7 @@ from sklearn.exceptions import ConvergenceWarning
 from fewer._estimators import warn_caller
 from fewer._figures import Result
 from fewer.graph.precision._column_covariance import checked_covariance, partial_correlations
-from fewer.graph.precision._newton import PrecisionSolution, solve_in_parts
+from fewer.graph.precision._newton import SMALL_PENALTY, PrecisionSolution, solve_in_parts
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
@@ -79,10 +79,20 @@ def checked_solution(S, penalty, tol, max_iter, start=None, after_step=None) -> 
     if not solution.gap <= known * len(S) and not stop[0]:
         warn_caller(
             f"The graphical lasso did not converge in {solution.n_iter} steps: the duality gap is {solution.gap:.2g}, "
-            f"above tol={tol:.2g} times {len(S)} columns. Increase max_iter or alpha.",
+            f"above tol={tol:.2g} times {len(S)} columns. {_advice(S, penalty)}",
             ConvergenceWarning,
         )
     return solution
+
+
+def _advice(S: np.ndarray, penalty: np.ndarray) -> str:
+    largest = largest_alpha(S)
+    if penalty.shape == (1, 1) and penalty[0, 0] < SMALL_PENALTY * largest:
+        return (
+            f"Increase alpha, which is {float(penalty[0, 0]) / largest:.1g} of the largest covariance: small penalties "
+            "take many steps where columns are collinear or there are fewer rows than columns. Or increase max_iter."
+        )
+    return "Increase max_iter or alpha."
 
 
 def penalty_matrix(alpha: Any, S: np.ndarray) -> np.ndarray:
@@ -190,7 +200,7 @@ class PrecisionPath(Result):
         figure : plotly.graph_objects.Figure
             The picture.
         """
-        from fewer._figures import BLUE, RED, new_figure, translucent
+        from fewer._figures import BLUE, RED, log_ticks, new_figure, translucent
 
         last = partial_correlations(self.precisions[-1].toarray())
         rows, columns = np.triu_indices_from(last, 1)
@@ -205,7 +215,7 @@ class PrecisionPath(Result):
                 x=self.alphas, y=curves[:, place], mode="lines", line={"color": colour, "width": 1.5},
                 name=f"{i} – {j}", showlegend=False,
             )  # fmt: skip
-        return figure.update_xaxes(type="log", autorange="reversed")
+        return figure.update_xaxes(type="log", autorange="reversed", **log_ticks(self.alphas.min(), self.alphas.max()))
 
 
 def sparse_precision_path(

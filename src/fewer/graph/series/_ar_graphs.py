@@ -104,7 +104,8 @@ def warn_unconverged(solution: ARSolution, tol: float, what: str) -> None:
     if solution.gap > tol and not solution.stopped:
         warn_caller(
             f"The autoregressive model did not converge in {solution.n_iter} steps: {what} is {solution.gap:.2g}, "
-            f"above {tol:.2g}. Increase max_iter or tol.",
+            f"above {tol:.2g}. Increase alpha if series are nearly collinear or few rows are there, else max_iter or "
+            "tol.",
             ConvergenceWarning,
         )
 

@@ -255,7 +255,10 @@ class ARTopologySelector(CallbackSupportMixin, ARGraph):
                 break
             self.criterion_, model, self.adjacency_, self.alpha_ = best
             if model is None:
-                raise ValueError(f"None of the {len(rows)} graphs has a likelihood with a maximum: X has too few rows.")
+                raise ValueError(
+                    f"None of the {len(rows)} graphs has a likelihood with a maximum: X has too few rows, or series "
+                    "that others predict exactly, such as duplicates. Leave these out."
+                )
             self.order_ = len(model.point.Z) - 1
             self.path_ = dict(
                 zip(("order", "alpha", "n_edges", "criterion"), map(np.array, zip(*rows, strict=True)), strict=True)
