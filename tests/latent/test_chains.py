@@ -233,7 +233,7 @@ def test_the_figure_draws_one_sequence():
     groups = np.repeat(["first", "second"], 50)
     frame = pd.DataFrame(X, columns=["pulse", "breath"])
     model = quick().fit(frame, groups=groups)
-    figure = plot_states(model, frame, column="breath", groups=groups, group="second")
+    figure = plot_states(model, frame, column="breath", groups=groups, sequence="second")
     assert figure.layout.yaxis.title.text == "breath"
     shares = [trace for trace in figure.data if trace.yaxis == "y2"]
     assert np.sum([trace.y for trace in shares], axis=0) == pytest.approx(np.ones(50))
@@ -242,7 +242,7 @@ def test_the_figure_draws_one_sequence():
     with pytest.raises(ValueError, match="no column 'puls'"):
         plot_states(model, frame, column="puls", groups=groups)
     with pytest.raises(ValueError, match="is not one of groups"):
-        plot_states(model, frame, groups=groups, group="third")
+        plot_states(model, frame, groups=groups, sequence="third")
 
 
 def test_a_constant_column_and_short_sequences_do_no_harm():
@@ -257,7 +257,7 @@ def test_a_constant_column_and_short_sequences_do_no_harm():
 
 def test_an_unseen_word_that_begins_like_a_known_one_is_unseen():
     model = quick(emission="categorical").fit(np.array([["a"], ["b"]] * 20))
-    with pytest.warns(UserWarning, match="holds 'abc', which was not there in fit"):
+    with pytest.warns(UserWarning, match="holds 'abc', which was not seen in fit"):
         found = model.predict_proba(np.array([["abc"], ["b"]]))
     assert found.shape == (2, 2)
 

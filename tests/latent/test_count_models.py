@@ -1,11 +1,15 @@
 """Models of counts: bad input, texts, weights, blocks, groups, samplers."""
 
+import tracemalloc
+import warnings
+
 import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
 from scipy import sparse
 from scipy.special import digamma, gammaln
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.pipeline import make_pipeline
 
@@ -17,6 +21,7 @@ from fewer.latent import (
     ComponentFeatures,
     DiscreteComponentAnalysis,
     match_components,
+    select_n_components,
     top_features,
 )
 from fewer.latent._count_model import split_tokens
@@ -81,7 +86,7 @@ def test_samplers_need_whole_numbers_and_no_weights(solver):
     ("options", "message"),
     [
         ({"model": "cgp"}, "needs solver='gibbs'"),
-        ({"feature_groups": np.zeros(9)}, "need model='dm'"),
+        ({"feature_groups": np.zeros(9)}, "needs model='dm'"),
         ({"model": "dm", "feature_groups": np.zeros(8)}, "8 labels, and the table has 9"),
         ({"doc_topic_prior": [0.1, 0.1, 0.1]}, "there are 2 components"),
         ({"rate_prior": "auto", "model": "dm"}, "needs solver='variational' and model='gp'"),
@@ -231,6 +236,36 @@ def test_blocks_of_rows_find_the_components():
     assert again.n_iter_ > 1
 
 
+def test_more_tokens_than_can_have_labels_are_refused():
+    X = np.full((4, 3), 1e9)
+    with pytest.raises(ValueError, match=r"sum to 1\.2e\+10, and solver='rb_gibbs' keeps a label"):
+        DiscreteComponentAnalysis(2, solver="rb_gibbs").fit(X)
+
+
+@pytest.mark.parametrize("solver", ["variational", "rb_gibbs", "nmf"])
+def test_memory_is_that_of_the_non_zeros_and_of_two_tables_of_components(solver):
+    rng = np.random.default_rng(0)
+    options = {"max_iter": 1, "tol": 0, "n_burn_in": 1, "n_draws": 1, "init": "dirichlet", "random_state": 0}
+    peaks = []
+    for size, n_components in ((1000, 20), (4000, 20), (4000, 80)):
+        places = rng.integers(size, size=(2, 20 * size))
+        X = sparse.csr_array((np.ones(20 * size), tuple(places)), shape=(size, size))
+        X.sum_duplicates()
+        model = DiscreteComponentAnalysis(n_components, model="dm", solver=solver, **options)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            model.fit(X[:50])  # kernels are loaded
+            tracemalloc.start()
+            model.fit(X)
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+    # Four times the table, four times the memory at most; a dense table would be sixteen times as large.
+    assert peaks[1] <= 4.4 * peaks[0]
+    assert peaks[2] <= 4.4 * peaks[1]
+    linear = 4000 * 20 * 16 + 2 * 4000 * 80 * 8
+    assert peaks[2] <= 12 * linear
+
+
 def test_sampled_rows_have_the_moments_of_the_model():
     X = counts_of(400)
     for model in (
@@ -284,3 +319,28 @@ def test_weights_of_rows_count_as_repetitions():
         weighted = model.fit(X, sample_weight=weights).components_
         repeated = model.fit(np.repeat(X, weights, axis=0)).components_
         assert weighted == pytest.approx(repeated, abs=1e-6)
+
+
+def test_texts_that_cannot_be_counted_are_named():
+    model = DiscreteComponentAnalysis(2, max_iter=3)
+    frame = pd.DataFrame({"year": [1, 2], "title": ["rain and wind", "bread and jam"]})
+    with pytest.raises(ValueError, match=r"Column 'title' holds texts, such as 'rain and wind', .* X\['title'\]"):
+        model.fit(frame)
+    with pytest.raises(ValueError, match=r"Column 'title' holds texts"):
+        model.fit(pl.from_pandas(frame))
+    with pytest.raises(ValueError, match="X holds texts, but row 0 is None: give an empty text for it"):
+        model.fit([None, "rain and wind"])
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("kind", [DiscreteComponentAnalysis, PLSA, AspectModel])
+def test_more_components_than_rows_raise_a_warning(kind):
+    with pytest.warns(UserWarning, match="n_components=5 is more than the 4 different rows of X"):
+        kind(5, max_iter=3).fit(np.random.default_rng(0).poisson(3.0, size=(4, 6)))
+
+
+def test_a_bound_is_not_compared_by_likelihood_ratios():
+    X = np.random.default_rng(0).poisson(3.0, size=(20, 6))
+    model = DiscreteComponentAnalysis(max_iter=500, tol=1e-3, random_state=0)
+    with pytest.raises(ValueError, match=r"compares log-likelihoods, and .* has a bound here: use .*'completion'"):
+        select_n_components(model, X, [1, 2], criterion="bootstrap")

@@ -243,7 +243,7 @@ def test_rows_that_are_drawn_look_like_the_table():
 
 def test_gibbs_sampling_is_reproducible_and_describes_itself():
     X, y = table(80)
-    sampler = small(solver="gibbs", n_burn_in=20, n_draws=30, thin=10, n_init=3)
+    sampler = small(solver="gibbs", n_burn_in=20, n_draws=3, thin=10, n_init=3)
     first, second = clone(sampler).fit(X, y), clone(sampler).fit(X, y)
     np.testing.assert_array_equal(first.predict_proba(X), second.predict_proba(X))
     assert first.n_iter_ == 50
@@ -292,7 +292,7 @@ def test_tasks_that_are_missing_or_unknown_are_named():
     model = IQGMEMultiTask(3, n_atoms=4, n_init=1, max_iter=5, random_state=0).fit(X, y, task_labels=task)
     with pytest.raises(ValueError, match="task_labels is missing"):
         model.predict(X)
-    with pytest.raises(ValueError, match="the task 'd', which was not there in fit"):
+    with pytest.raises(ValueError, match="the task 'd', which was not seen in fit"):
         model.predict(X, np.where(task == "c", "d", task))
     with pytest.raises(ValueError, match="task_labels has 3 entries, and X has 45 rows"):
         model.fit(X, y, task_labels=["a", "b", "c"])
@@ -304,3 +304,25 @@ def test_one_task_is_close_to_the_classifier_of_one_task():
     other = IQGMEClassifier(10, random_state=0).fit(X, y)
     assert one.n_experts_by_task_.tolist() == [one.n_experts_]
     assert np.mean(one.predict(X) == other.predict(X)) > 0.9
+
+
+def test_a_weight_of_a_row_in_a_task_is_a_repetition():
+    X, y, task = three_tasks()
+    weights = np.random.default_rng(0).integers(0, 3, size=len(X))
+    options = {"n_atoms": 6, "n_init": 1, "max_iter": 15, "tol": 0, "random_state": 0}
+    weighted = IQGMEMultiTask(4, **options).fit(X, y, task_labels=task, sample_weight=weights)
+    again = np.repeat(np.arange(len(X)), weights)
+    repeated = IQGMEMultiTask(4, **options).fit(X[again], y[again], task_labels=task[again])
+    np.testing.assert_allclose(weighted.objective_path_, repeated.objective_path_, rtol=1e-9)
+    np.testing.assert_allclose(weighted.task_weights_, repeated.task_weights_, atol=1e-7)
+
+
+def test_rows_that_are_drawn_are_those_of_their_task():
+    X, y, task = three_tasks()
+    model = IQGMEMultiTask(5, n_atoms=8, n_init=3, max_iter=60, random_state=0).fit(X, y, task_labels=task)
+    for own, other in (("a", "c"), ("c", "a")):
+        drawn, labels = model.sample(400, task=own, random_state=0)
+        right = {each: np.mean(model.predict(drawn, np.full(400, each)) == labels) for each in (own, other)}
+        assert right[own] > right[other] + 0.2
+    with pytest.raises(ValueError, match="task=None is not one of the tasks"):
+        model.sample(3)

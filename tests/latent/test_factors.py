@@ -13,7 +13,7 @@ from sklearn.decomposition import FactorAnalysis as ScikitLearnFactorAnalysis
 from fewer.latent import FactorAnalysis, select_n_components
 from fewer.latent.factors import _factor_model
 from fewer.latent.factors._factor_model import leading_profile, product_of, profile, profile_hessian, rows_of
-from fewer.latent.factors._rotations import OBLIQUE, ORTHOGONAL, ROTATIONS, rotated
+from fewer.latent.factors._loadings import OBLIQUE, ORTHOGONAL, ROTATIONS, rotated
 from tolerances import rounding
 
 WINE = load_wine().data

@@ -254,14 +254,14 @@ def test_a_smoothing_prior_keeps_probabilities_away_from_zero():
 @pytest.mark.parametrize(
     ("params", "message"),
     [
-        ({"category_prior": 0.5}, "has no posterior mode: solver='em' needs 1 or more"),
+        ({"category_prior": 0.5}, "has no posterior mode: solver='em' needs at least 1"),
         ({"ordinal": [0], "solver": "gibbs"}, "is for nominal items"),
         ({"ordinal": [9]}, "ordinal names the column 9, which X does not have"),
         ({"ordinal": ["age"]}, "ordinal names the column 'age'"),
         ({"ordinal": [True]}, "ordinal has 1 entries, and X has 5 columns"),
         ({"categories": [[0, 1, 2]]}, "categories has 1 lists, and X has 5 columns"),
         ({"categories": [[0, 1]] * 5}, r"holds 2.0, which is not in categories\[0\]: 0, 1"),
-        ({"categories": [[0, 1, 1]] * 5}, "has a value twice"),
+        ({"categories": [[0, 1, 1]] * 5}, "contains a duplicate"),
     ],
 )
 def test_wrong_parameters_are_refused(params, message):
@@ -274,7 +274,7 @@ def test_a_column_of_other_values_is_reported():
     X, _ = survey(60)
     model = LatentClass(2, n_init=1, random_state=0).fit(X)
     X[:, 1] += 10
-    with pytest.warns(UserWarning, match=r"Column 1 holds values that were not there in fit, such as 1\d\.0"):
+    with pytest.warns(UserWarning, match=r"Column 1 holds values that were not seen in fit, such as 1\d\.0"):
         model.predict(X)
 
 

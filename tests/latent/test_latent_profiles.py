@@ -7,7 +7,7 @@ from scipy.stats import norm
 from sklearn.mixture import GaussianMixture
 
 from fewer.latent import HiddenMarkov, LatentProfile, PosteriorRegularizedMixture
-from fewer.latent.classes._latent_profile import Profiles, mean_errors, profile_posteriors
+from fewer.latent.classes._profile_steps import Profiles, mean_errors, profile_posteriors
 
 
 def measurements(n_rows=300, n_columns=3, seed=0, missing=0.15):
@@ -111,7 +111,7 @@ def test_odd_columns_and_rows():
     np.testing.assert_allclose(model.predict_proba(X)[3], model.weights_)
     np.testing.assert_allclose(model.means_[:, 1], 5)
     assert np.isfinite(model.log_likelihood_)
-    with pytest.raises(ValueError, match="n_components=5 are asked for, and there are 3 rows"):
+    with pytest.raises(ValueError, match="n_components=5 is more than the number of rows, n_samples = 3"):
         LatentProfile(5).fit(X[:3])
     with pytest.raises(ValueError, match="Column 'b' holds text"):
         LatentProfile(2).fit(pd.DataFrame({"a": [1.0, 2.0], "b": ["x", "y"]}))

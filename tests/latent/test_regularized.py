@@ -282,5 +282,5 @@ def test_what_is_wrong_with_a_constraint_is_said_before_the_fit():
         PosteriorRegularizedMixture(2, LinearConstraint("bag", 3.0, component=0)).fit(frame)
     with pytest.raises(ValueError, match="alpha and min_count of L1LinfSparsity must be at least 0"):
         PosteriorRegularizedMixture(2, L1LinfSparsity("bag", alpha=-1.0)).fit(frame)
-    with pytest.raises(ValueError, match="slack_strength=0 is without effect"):
+    with pytest.raises(ValueError, match="slack_strength=0 has no effect"):
         PosteriorRegularizedMixture(2, known, slack="penalty").fit(frame)

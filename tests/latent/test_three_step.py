@@ -1,12 +1,15 @@
 """The bias-adjusted three-step method: simulated truth, special cases, what is printed."""
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import pytest
 from sklearn.linear_model import LogisticRegression
 
 from fewer.latent import LatentClass, LatentProfile, three_step_covariates, three_step_outcome
-from fewer.latent.classes._three_step import adjusted_regression, assignment_errors
+from fewer.latent.classes._assignments import Assignments, assignment_errors
+from fewer.latent.classes._three_step import adjusted_regression
 
 
 def people(seed, n_rows=1000):
@@ -52,10 +55,64 @@ def test_with_certain_classes_it_is_plain_logistic_regression():
     classes = rng.integers(3, size=400) * (design[:, 1] > 4)
     expected = LogisticRegression(C=np.inf, tol=1e-10, max_iter=1000).fit(design[:, 1:], classes)
     for method in ("ml", "bch"):
-        found, covariance = adjusted_regression(design, classes, np.ones(400), np.eye(3), method)
+        found, covariance = adjusted_regression(design, Assignments(np.eye(3), classes, np.ones(400)), method)
         np.testing.assert_allclose(found[:, 1:], expected.coef_[1:] - expected.coef_[0], rtol=1e-3, atol=1e-3)
         np.testing.assert_allclose(found[:, 0], expected.intercept_[1:] - expected.intercept_[0], rtol=1e-3, atol=3e-3)
         assert covariance.shape == (6, 6)
+
+
+@pytest.mark.parametrize("method", ["ml", "bch"])
+@pytest.mark.parametrize("kind", [LatentClass, LatentProfile])
+def test_covariances_are_those_of_small_changes_of_weights_in_all_steps(kind, method):
+    rng = np.random.default_rng(0)
+    n_rows = 60
+    old = rng.random(n_rows) < 0.5
+    age = rng.normal(np.where(old, 0.5, 0.0))
+    if kind is LatentClass:
+        items = (rng.random((n_rows, 5)) < np.where(old, 0.75, 0.25)[:, None]).astype(float)
+    else:
+        items = rng.normal(size=(n_rows, 3)) + 1.5 * old[:, None]
+    items[rng.random(items.shape) < 0.05] = np.nan
+    answers = np.where(rng.random(n_rows) < np.where(old, 0.7, 0.3), "a", "b")
+    number = rng.normal(np.where(old, 2.0, 1.0))
+    age[:5] = np.nan  # these rows are in step one alone
+
+    def found(weights):
+        model = kind(2, n_init=1, tol=1e-14, max_iter=5000, random_state=0).fit(items, sample_weight=weights)
+        options = {"method": method, "sample_weight": weights}
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)
+            regression = three_step_covariates(model, items, age, **options)
+        outcomes = [three_step_outcome(model, items, each, **options) for each in (number, answers)]
+        estimates = [regression.coefficients, *(each.estimates for each in outcomes)]
+        return [each.ravel() for each in estimates], [each.covariance for each in (regression, *outcomes)]
+
+    # Steps of 1e-3 are a thousand times what EM leaves open, and bend by a thousandth.
+    estimates, covariances = found(np.ones(n_rows))
+    moved = [found(1 + 1e-3 * (np.arange(n_rows) == row))[0] for row in range(n_rows)]
+    for place, covariance in enumerate(covariances):
+        changes = np.array([(each[place] - estimates[place]) * 1e3 for each in moved])
+        squares = changes.T @ changes
+        np.testing.assert_allclose(covariance, squares, rtol=0, atol=5e-3 * np.abs(squares).max())
+
+
+def test_errors_of_step_one_count_and_models_without_them_are_taken_as_known():
+    items, age, income, _ = people(0, 300)
+    model, _ = fitted(items)
+
+    class Known:
+        predict_proba = staticmethod(model.predict_proba)
+
+    for method in ("ml", "bch"):
+        allowed = three_step_covariates(model, items, age, method=method)
+        known = three_step_covariates(Known(), items, age, method=method)
+        np.testing.assert_array_equal(allowed.coefficients, known.coefficients)
+        # The share of each class depends on where step one draws the line between them.
+        assert allowed.standard_errors[0, 0] > 1.2 * known.standard_errors[0, 0]
+    with pytest.warns(UserWarning, match="cannot be identified"):
+        few = LatentClass(3, n_init=2, random_state=0).fit(items[:, :2])
+    with pytest.warns(UserWarning, match="take the classes as known, since their parameters are not identified"):
+        three_step_outcome(few, items[:, :2], income)
 
 
 def test_assignment_errors_are_shares_of_each_class():
@@ -124,7 +181,7 @@ def test_results_print_and_draw():
     for outcome, word in ((income, "Means"), (votes, "Shares")):
         found = three_step_outcome(model, items, outcome)
         assert repr(found).startswith(f"{word} of the outcome in 2 latent classes (BCH weights)")
-        assert "The classes differ (p = " in repr(found)
+        assert "The classes differ (p " in repr(found)
         assert len(found.plot().data) == len(found.categories or [0])
         assert set(found.to_dict()) >= {"estimates", "p_value"}
 

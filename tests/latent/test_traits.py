@@ -187,7 +187,7 @@ def test_the_item_table_prints_and_draws():
     shown = repr(table)
     assert "6 items, 1 trait" in shown
     assert "item 0 = 3" in shown
-    assert "tell most about the trait" in table.reading
+    assert "have the most information about the trait" in table.reading
     assert len(table.plot().data) == 6
     assert len(table.to_dict()["slopes"]) == 18
 
@@ -198,6 +198,6 @@ def test_measurements_and_other_answers_are_named():
     with pytest.warns(UserWarning, match="Column a has 60 different values in 60 rows.*FactorAnalysis"):
         LatentTrait(max_iter=2, n_quadrature=5).fit(X)
     model = LatentTrait(max_iter=20).fit(X[["b", "c"]])
-    with pytest.warns(UserWarning, match="Column b holds values that were not there in fit, such as 1"):
+    with pytest.warns(UserWarning, match="Column b holds values that were not seen in fit, such as 1"):
         model.transform(X[["b", "c"]].assign(b=1))
     assert "b = yes" in repr(model.item_table())

@@ -53,6 +53,7 @@ if TYPE_CHECKING:
     from fewer.latent.variational._vb_gaussian_mixture import VBGaussianMixture
 
 if TYPE_CHECKING:  # classes of results: documented, but not in __all__
+    from fewer.latent._bayesian_solvers import DIC as DIC
     from fewer.latent._bootstrap_test import BootstrapTest as BootstrapTest
     from fewer.latent._choice_of_size import SizeChoice as SizeChoice
     from fewer.latent._components import ComponentStability as ComponentStability
@@ -60,10 +61,11 @@ if TYPE_CHECKING:  # classes of results: documented, but not in __all__
     from fewer.latent._components import TopFeatures as TopFeatures
     from fewer.latent.aspects._aspect_base import TopicPrecision as TopicPrecision
     from fewer.latent.aspects._aspect_report import AspectReport as AspectReport
+    from fewer.latent.chains._hidden_markov import ChainDraws as ChainDraws
     from fewer.latent.classes._class_profile import ClassProfile as ClassProfile
-    from fewer.latent.classes._latent_class import DIC as DIC
+    from fewer.latent.classes._class_profile import ProfileTable as ProfileTable
     from fewer.latent.classes._latent_class import ClassDraws as ClassDraws
-    from fewer.latent.classes._latent_profile import ProfileTable as ProfileTable
+    from fewer.latent.classes._latent_profile import ProfileDraws as ProfileDraws
     from fewer.latent.classes._three_step import ThreeStepCovariates as ThreeStepCovariates
     from fewer.latent.classes._three_step import ThreeStepOutcome as ThreeStepOutcome
     from fewer.latent.factors._cooperative_vq import CauseDraws as CauseDraws

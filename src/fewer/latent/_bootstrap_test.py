@@ -180,8 +180,8 @@ def simulated_values(
         first = None
     if first != {"format": _FORMAT} | header:
         raise ValueError(
-            f"checkpoint={str(path)!r} holds something else than a bootstrap test of this model, table, candidates and "
-            "random_state; it is left alone. Name another file, or delete it."
+            f"checkpoint={str(path)!r} is not of a bootstrap test of this model, table, candidates and random_state, "
+            "and was not changed. Name another file, or delete it."
         )
     known = {(test, place): value for test, place, value in map(json.loads, lines[1:-1])}
     with file.open("r+b") as opened:

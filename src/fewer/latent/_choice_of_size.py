@@ -287,6 +287,11 @@ def select_n_components(
     """
     chosen = _resolved(criterion, estimator, y)
     parameter = getattr(estimator, "_size_parameter", "n_components")
+    if parameter not in estimator.get_params():
+        raise TypeError(
+            f"{type(estimator).__name__} has no parameter {parameter!r}; select_n_components is for models of "
+            "fewer.latent and for mixtures and decompositions of scikit-learn."
+        )
     if not isinstance(candidates, Iterable):
         raise TypeError(f"candidates must be several numbers of components, such as [1, 2, 3], not {candidates!r}.")
     candidates = [int(each) for each in candidates]
@@ -297,15 +302,16 @@ def select_n_components(
         _check_bootstrap(estimator, candidates, y, groups, n_resamples, n_jobs, engine)
         if 1 / (n_resamples + 1) > significance_level:
             warn_caller(
-                f"No test can be significant: n_resamples={n_resamples} has p-values from {1 / (n_resamples + 1):.2g} "
-                f"on. significance_level={significance_level:g} needs at least {_fewest_resamples(significance_level)}."
+                f"No test can be significant: with n_resamples={n_resamples} the smallest p-value is "
+                f"{1 / (n_resamples + 1):.2g}. significance_level={significance_level:g} needs at least "
+                f"{_fewest_resamples(significance_level)}."
             )
         header = {} if checkpoint is None else fingerprint(estimator, X, candidates, n_resamples, random_state)
         where = nullcontext(engine) if engine is not None else Engine.local(1 if n_jobs is None else n_jobs)
         with simulated_values(checkpoint, header) as journal, where as running:
             return _stepped_up(models, X, candidates, n_resamples, significance_level, random_state, running, journal)
     if chosen in ("dic", "bound"):
-        scores = [[_posterior_score(model.fit(X), X, chosen)] for model in models]
+        scores = [[_posterior_score(_fitted(model, X, y, groups), X, groups, chosen)] for model in models]
         return SizeChoice(candidates, chosen, np.array(scores))
     if chosen in ("bic", "aic"):
         scores = [[_information(_fitted(model, X, y, groups), X, y, groups, chosen)] for model in models]
@@ -315,7 +321,7 @@ def select_n_components(
     if isinstance(cv, int):
         if groups is None and _takes_groups(estimator):
             raise ValueError(
-                f"{type(estimator).__name__} is for rows in time order, which folds of single rows would tear apart: "
+                f"{type(estimator).__name__} is for rows in time order, which folds of single rows would separate: "
                 "pass the sequence of each row as groups, or use criterion='bic'."
             )
         plain, grouped = (KFold, GroupKFold) if y is None else (StratifiedKFold, StratifiedGroupKFold)
@@ -338,11 +344,16 @@ def _fewest_resamples(significance_level: float) -> int:
 def _resolved(criterion: str, estimator: Any, y: Any) -> str:
     counts = hasattr(estimator, "score_completion")
     if criterion == "auto":
-        return "completion" if counts else "bic" if y is None else "cv"
+        return "completion" if counts else "bic" if y is None and hasattr(estimator, "bic") else "cv"
     if criterion not in _UNITS:
         raise ValueError(f"criterion must be one of auto, {', '.join(_UNITS)}, not {criterion!r}.")
     if criterion == "completion" and not counts:
         raise ValueError(f"criterion='completion' is for models of counts, and {type(estimator).__name__} is not one.")
+    if criterion in ("bic", "aic") and not hasattr(estimator, criterion):
+        raise ValueError(
+            f"criterion={criterion!r} needs a model with the method {criterion}, and {type(estimator).__name__} has "
+            "none: use criterion='cv'."
+        )
     return criterion
 
 
@@ -382,6 +393,11 @@ def _stepped_up(
     known, note = journal
     scores = np.full((len(models), 1), np.nan)
     small = models[0].fit(X)
+    if getattr(small, "score_type_", "log-likelihood") != "log-likelihood":
+        raise ValueError(
+            f"criterion='bootstrap' compares log-likelihoods, and {type(small).__name__} has a {small.score_type_} "
+            f"here: use criterion={_resolved('auto', small, None)!r}."
+        )
     scores[0] = np.sum(small.score_samples(X))
     tests: list[BootstrapTest] = []
     for step, large in enumerate(models[1:]):
@@ -405,7 +421,7 @@ def _stepped_up(
     return SizeChoice(candidates, "bootstrap", scores, tests, significance_level)
 
 
-def _posterior_score(model: Any, X: Any, criterion: str) -> float:
+def _posterior_score(model: Any, X: Any, groups: Any, criterion: str) -> float:
     name, example = (
         ("dic", "LatentClass(solver='gibbs')")
         if criterion == "dic"
@@ -416,7 +432,9 @@ def _posterior_score(model: Any, X: Any, criterion: str) -> float:
             f"criterion={criterion!r} needs a model with the method {name}, such as {example}, and "
             f"{type(model).__name__} has none."
         )
-    return -model.dic(X).value if criterion == "dic" else model.log_evidence()
+    if criterion == "bound":
+        return model.log_evidence()
+    return -model.dic(X, **({"groups": groups} if groups is not None and _takes_groups(model) else {})).value
 
 
 def _takes_groups(estimator: Any) -> bool:
@@ -431,7 +449,8 @@ def _fitted(model: Any, X: Any, y: Any, groups: Any) -> Any:
 
 def _information(model: Any, X: Any, y: Any, groups: Any, criterion: str) -> float:
     own = {"groups": groups} if groups is not None and _takes_groups(model) else {}
-    return -(model.aic(X, y, **own) if criterion == "aic" else model.bic(X, y, **own))
+    value = getattr(model, criterion)
+    return -float(value(X, **own) if y is None else value(X, y, **own))
 
 
 def _held_out(

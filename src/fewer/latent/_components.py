@@ -19,7 +19,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import check_random_state
 
 from fewer._estimators import each_warning_once, safe_indexing
-from fewer._figures import BLUE, GREEN, GREY, PALETTE, RED, Result, new_figure
+from fewer._figures import BLUE, GREEN, GREY, PALETTE, RED, Result, new_figure, style_panels
 from fewer._wording import counted, cut, listed, rounded_percent
 from fewer.catalogue import method
 
@@ -197,16 +197,7 @@ def _bars_of_components(found: TopFeatures) -> "go.Figure":
             hovertemplate="%{y}: %{x:.2%} here, %{customdata:.1f} times its share in the table<extra></extra>",
         )
         figure.add_trace(bars, row=number // n_wide + 1, col=number % n_wide + 1)
-    height = 60 + n_high * (60 + 20 * n_features)
-    style = new_figure(height=height).layout
-    figure.update_layout(
-        height=height,
-        showlegend=False,
-        font=style.font,
-        paper_bgcolor=style.paper_bgcolor,
-        plot_bgcolor=style.plot_bgcolor,
-        margin={"l": 80, "r": 20, "t": 40, "b": 40},
-    )
+    style_panels(figure, 60 + n_high * (60 + 20 * n_features), l=80, r=20, t=40, b=40)
     figure.update_annotations(font_size=13)
     figure.update_xaxes(tickformat=".0%", nticks=3, gridcolor="rgba(138, 143, 152, 0.25)")
     return figure.update_yaxes(autorange="reversed")

@@ -16,8 +16,8 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from fewer._estimators import known_column, refuse_negative, validated, warn_caller
-from fewer.latent._latent_model import LatentModel
-from fewer.latent._passes import count_rows, mixture_sums
+from fewer.latent._latent_model import LatentModel, warn_of_few_rows
+from fewer.latent._passes import count_rows, mixture_fits
 
 _FEW_TEXTS = 50
 
@@ -40,10 +40,14 @@ class CountModel(LatentModel):
         """The table to fit, checked; texts become counts of words."""
         texts = texts_of(X)
         self.vectorizer_ = None
-        if texts is not None:
+        if texts is None:
+            refuse_more_texts(X)
+        else:
             self.vectorizer_ = self._new_vectorizer(len(texts))
             X = self.vectorizer_.fit_transform(texts)
-        return self._checked_counts(X, reset=True)
+        counts = self._checked_counts(X, reset=True)
+        warn_of_few_rows(self.n_components, min(counts.shape[0], self.n_components))
+        return counts
 
     def _new_counts(self, X: Any) -> sparse.csr_array:
         check_is_fitted(self)
@@ -120,7 +124,7 @@ class CountModel(LatentModel):
         shares = np.ascontiguousarray(self._row_shares(seen))
         theta = np.ascontiguousarray(self.components_.T, dtype=np.float64)
         theta = (1 - self._smoothing) * theta + self._smoothing / len(theta)
-        logs = mixture_sums(count_rows(held_out), shares, theta)[1]
+        logs = mixture_fits(count_rows(held_out), shares, theta)
         totals = np.asarray(held_out.sum(axis=1), dtype=np.float64).ravel()
         if totals.sum() == 0:
             raise ValueError("No row has two tokens, so that none can be held out.")
@@ -162,12 +166,25 @@ def texts_of(X: Any) -> list[str] | None:
     if len(shape) != 1 or not shape[0]:
         return None
     values = list(X)
-    if not isinstance(values[0], str):
+    if not any(isinstance(value, str) for value in values):
         return None
     wrong = [row for row, value in enumerate(values) if not isinstance(value, str)]
     if wrong:
         raise ValueError(f"X holds texts, but row {wrong[0]} is {values[wrong[0]]!r}: give an empty text for it.")
     return values
+
+
+def refuse_more_texts(X: Any) -> None:
+    """Refuse frames with a column of texts among others: only one column of texts is counted as words."""
+    if not (hasattr(X, "columns") and len(X.columns) > 1 and len(X)):
+        return
+    for name in X.columns:
+        first = X[name].head(1).to_list() if hasattr(X[name], "to_list") else [None]
+        if isinstance(first[0], str) and " " in first[0].strip():
+            raise ValueError(
+                f"Column {str(name)!r} holds texts, such as {first[0][:40]!r}, beside other columns: pass this column "
+                f"alone, X[{str(name)!r}], or counts of its words."
+            )
 
 
 def refuse_fractions(counts: sparse.csr_array, who: str, names: Any = None) -> None:

@@ -17,16 +17,18 @@ References
    any EM algorithm. Scandinavian Journal of Statistics 35, 335-353.
 """
 
-from collections.abc import Callable
-from typing import Any, NamedTuple
+from collections.abc import Callable, Sequence
+from numbers import Integral, Real
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.callback import CallbackSupportMixin
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_random_state
+from sklearn.utils import check_random_state, column_or_1d
 
-from fewer._estimators import check_sample_weight, fit_steps, known_column, warn_caller
+from fewer._estimators import Interval, check_sample_weight, fit_steps, known_column, validated, warn_caller
+from fewer._wording import counted, listed
 
 OnStep = Callable[[], bool]
 
@@ -135,6 +137,14 @@ def accelerated(
 
 class LatentModel(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """Base of the latent-variable models; see the module for what a model has to define."""
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "n_components": [Interval(Integral, 1, None, closed="left")],
+        "n_init": [Interval(Integral, 1, None, closed="left")],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "tol": [Interval(Real, 0, None, closed="left")],
+        "random_state": ["random_state"],
+    }
 
     n_init: int
     max_iter: int
@@ -283,11 +293,73 @@ def refuse_empty_columns(model: Any, X: np.ndarray) -> None:
         raise ValueError(f"Column {names[int(empty.argmax())]} has no observed value: leave it out.")
 
 
+def warn_of_odd_rows(model: Any, X: np.ndarray, n_components: int, parameter: str = "n_components") -> None:
+    """Warn of columns without variance, which do not affect the model, and of fewer different rows than components."""
+    varies = np.nanmin(X, axis=0) < np.nanmax(X, axis=0)
+    if not varies.all():
+        warn_of_constant_columns(model, np.flatnonzero(~varies))
+    warn_of_few_rows(n_components, _n_different_rows(X, n_components), parameter)
+
+
+def warn_of_constant_columns(model: Any, places: Sequence[int] | np.ndarray) -> None:
+    """Warn of the columns at these places."""
+    if len(places):
+        names = listed([model._column_name(int(place)) for place in places], 5)
+        said = ("is", "does", "it") if len(places) == 1 else ("are", "do", "them")
+        warn_caller(
+            f"{counted(len(places), 'column')} ({names}) {said[0]} constant and {said[1]} not affect the model: leave "
+            f"{said[2]} out."
+        )
+
+
+def warn_of_few_rows(n_components: int, n_different: int, parameter: str = "n_components") -> None:
+    """Warn where there are fewer different rows than components."""
+    if n_different < n_components:
+        warn_caller(
+            f"{parameter}={n_components} is more than the {counted(n_different, 'different row')} of X: take at most "
+            f"{n_different}."
+        )
+
+
+def _n_different_rows(X: np.ndarray, enough: int) -> int:
+    """Number of different rows, or ``enough`` if there are so many."""
+    filled = np.where(np.isnan(X), np.inf, X)
+    for part in (filled[: 20 * enough], filled):
+        found = len(np.unique(part, axis=0))
+        if found >= enough:
+            return enough
+    return found
+
+
+def labels_of_rows(labels: Any, n_rows: int, name: str) -> np.ndarray:
+    """Labels of rows, such as their sequences or tasks: one for each row, and none of them missing."""
+    found = column_or_1d(labels, dtype=None)
+    if len(found) != n_rows:
+        raise ValueError(f"{name} has {len(found):,} entries, and X has {n_rows:,} rows (n_samples): one for each row.")
+    missing = [place for place, each in enumerate(found.tolist()) if each is None or each != each]
+    if missing:
+        raise ValueError(
+            f"{name} is missing in {counted(len(missing), 'row')}, such as row {missing[0]}: label these rows, or "
+            "leave them out."
+        )
+    return found
+
+
 def row_weights(sample_weight: Any, X: Any) -> np.ndarray | None:
     """Weights of rows, checked; None where there are none."""
     if sample_weight is None:
         return None
     return check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+
+
+def weighted_rows(model: Any, X: Any, sample_weight: Any, *, missing: bool = True) -> tuple[np.ndarray, np.ndarray]:
+    """The training table as a model of numbers takes it, and the weights of its rows; rows of weight 0 are left out."""
+    allowed: Any = "allow-nan" if missing else True
+    X = validated(model, X, dtype=(np.float64, np.float32), ensure_all_finite=allowed, ensure_min_samples=2)
+    weights = row_weights(sample_weight, X)
+    weights = np.ones(len(X)) if weights is None else weights
+    kept = weights > 0
+    return np.ascontiguousarray(X[kept], dtype=np.float64), weights[kept]
 
 
 class StandardRows(NamedTuple):

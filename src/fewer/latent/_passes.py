@@ -83,6 +83,30 @@ def _mixture_sums(start, stop, indptr, indices, data, own, other, sums, fits):
         fits[row] = fit
 
 
+def mixture_fits(rows: Rows, own: np.ndarray, other: np.ndarray) -> np.ndarray:
+    """``f`` of every row alone, in half of the time."""
+    fits = np.zeros(len(own))
+    in_threads(_mixture_fits, *rows, read_only(own), read_only(other), fits, cost=own.shape[1] // 2 + 1)
+    return fits
+
+
+@njit(cache=True, nogil=True, fastmath=_SUMS)
+def _mixture_fits(start, stop, indptr, indices, data, own, other, fits):
+    n_components = own.shape[1]
+    for row in range(start, stop):
+        mine, fit = own[row], 0.0
+        for place in range(indptr[row], indptr[row + 1]):
+            theirs = other[indices[place]]
+            mixed = 0.0
+            for k in range(n_components):
+                mixed += mine[k] * theirs[k]
+            if mixed > 0.0:
+                fit += data[place] * math.log(mixed)
+            elif data[place] > 0.0:
+                fit = -np.inf
+        fits[row] = fit
+
+
 @njit(cache=True, nogil=True, inline="always")
 def _shifted(value):
     """The argument moved above 8, with the sum and the product of what it passed."""

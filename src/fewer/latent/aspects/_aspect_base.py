@@ -21,7 +21,7 @@ from fewer._figures import PALETTE, Result, new_figure
 from fewer._wording import counted
 from fewer.latent._count_model import CountModel
 from fewer.latent._latent_model import row_weights
-from fewer.latent._passes import CountTable, count_rows, count_table, folded_in, mixture_sums
+from fewer.latent._passes import CountTable, count_rows, count_table, folded_in, mixture_fits, mixture_sums
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
@@ -214,7 +214,7 @@ class AspectBase(CountModel):
         """
         counts = self._new_counts(X)
         theta = np.maximum(np.ascontiguousarray(self.components_.T, dtype=np.float64), _FLOOR)
-        return mixture_sums(count_rows(counts), self._row_shares(counts), theta)[1]
+        return mixture_fits(count_rows(counts), self._row_shares(counts), theta)
 
     def perplexity(self, X):
         """``exp`` of minus the mean log-likelihood of a token: less is better.

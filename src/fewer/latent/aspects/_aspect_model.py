@@ -109,15 +109,11 @@ class AspectModel(AspectBase):
     """
 
     _parameter_constraints = {
-        "n_components": [Interval(Integral, 1, None, closed="left")],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "tol": [Interval(Real, 0, None, closed="left")],
+        **AspectBase._parameter_constraints,
         "smoothing": [Interval(Real, 0, None, closed="left")],
         "tempering": [Interval(Real, 0, 1, closed="right")],
         "max_doc_update_iter": [Interval(Integral, 1, None, closed="left")],
-        "n_init": [Interval(Integral, 1, None, closed="left")],
         "vectorizer": [HasMethods(["fit_transform", "transform"]), None],
-        "random_state": ["random_state"],
     }
 
     def __init__(

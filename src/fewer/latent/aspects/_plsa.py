@@ -15,7 +15,7 @@ from fewer._estimators import HasMethods, Interval, fit_context
 from fewer.catalogue import method
 from fewer.latent._count_model import split_tokens
 from fewer.latent._latent_model import Climb, climb
-from fewer.latent._passes import CountTable, count_rows, count_table, mixture_sums
+from fewer.latent._passes import CountTable, count_rows, count_table, mixture_fits
 from fewer.latent.aspects._aspect_base import AspectBase, Aspects, em_step, fold_in, starting_aspects
 
 _CHECK_EVERY = 5
@@ -128,17 +128,13 @@ class PLSA(AspectBase):
     """
 
     _parameter_constraints = {
-        "n_components": [Interval(Integral, 1, None, closed="left")],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "tol": [Interval(Real, 0, None, closed="left")],
+        **AspectBase._parameter_constraints,
         "early_stopping": ["boolean"],
         "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
         "n_iter_no_change": [Interval(Integral, 1, None, closed="left")],
         "tempering": [Interval(Real, 0, 1, closed="right")],
         "max_doc_update_iter": [Interval(Integral, 1, None, closed="left")],
-        "n_init": [Interval(Integral, 1, None, closed="left")],
         "vectorizer": [HasMethods(["fit_transform", "transform"]), None],
-        "random_state": ["random_state"],
     }
 
     def __init__(
@@ -250,6 +246,6 @@ class PLSA(AspectBase):
         logs = totals = 0.0
         for first, second in ((seen, held_out), (held_out, seen)):
             shares = fold_in(first, theta, max_iter=self.max_doc_update_iter)
-            logs += float(weights @ mixture_sums(count_rows(second), shares, smooth)[1])
+            logs += float(weights @ mixture_fits(count_rows(second), shares, smooth))
             totals += float(weights @ np.asarray(second.sum(axis=1)).ravel())
         return logs / max(totals, 1e-300)

@@ -342,6 +342,13 @@ class CodedRows(NamedTuple):
     codes: np.ndarray
 
 
+def coded_densities(rows: CodedRows, logs: np.ndarray) -> np.ndarray:
+    """Sums of the entries of a table (categories, K) over the observed categories of each row."""
+    out = np.zeros((len(rows.codes), logs.shape[1]))
+    _coded_densities(read_only(rows.codes), read_only(np.ascontiguousarray(logs)), out)
+    return out
+
+
 class CategoricalEmission(Emission):
     """A probability for each category of each column; parameters: one table (categories of all columns, K)."""
 
@@ -376,7 +383,7 @@ class CategoricalEmission(Emission):
         if unseen:
             column, value = unseen[0]
             warn_caller(
-                f"Column {known_column(column, X.shape[1])!r} holds {value!r}, which was not there in fit"
+                f"Column {known_column(column, X.shape[1])!r} holds {value!r}, which was not seen in fit"
                 + (f", and {len(unseen) - 1} more such values" if len(unseen) > 1 else "")
                 + f". {'They count' if len(unseen) > 1 else 'It counts'} as missing."
             )
@@ -396,9 +403,7 @@ class CategoricalEmission(Emission):
         return shares / np.repeat(np.add.reduceat(shares, self.edges[:-1], axis=0), sizes, axis=0)
 
     def log_densities(self, rows, parameters):
-        out = np.zeros((len(rows.codes), parameters[0].shape[1]))
-        _coded_densities(read_only(rows.codes), read_only(np.log(parameters[0])), out)
-        return out
+        return coded_densities(rows, np.log(parameters[0]))
 
     def counts(self, rows: CodedRows, posteriors: np.ndarray) -> np.ndarray:
         """Expected number of rows with each category in each state."""

@@ -1,4 +1,4 @@
-"""Inference in hidden Markov chains: forward-backward, Viterbi, and draws of states.
+"""Inference in hidden Markov chains: forward-backward, Viterbi, and draws of states from prior and posterior.
 
     P(z_1 = j) = s_j,    P(z_{t+1} = j | z_t = i) = A_ij,    x_t | z_t = j has log-density b_tj.
 
@@ -14,7 +14,7 @@ References: Rabiner, L. R. (1989). A tutorial on hidden Markov models and select
 Proceedings of the IEEE 77, 257-286.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit
@@ -30,6 +30,14 @@ class Chain(NamedTuple):
 
     start: np.ndarray
     transition: np.ndarray
+
+
+class ChainState(NamedTuple):
+    """A chain, parameters of what rows look like in its states, and the share of rows in each state (K,)."""
+
+    chain: Chain
+    parameters: Any
+    weights: np.ndarray
 
 
 class Inference(NamedTuple):
@@ -276,3 +284,73 @@ def drawn_states(chain: Chain, n_rows: int, random: np.random.RandomState) -> np
         limits = start if t == 0 else running[found[t - 1]]
         found[t] = min(np.searchsorted(limits, place * limits[-1], side="right"), last)
     return found
+
+
+def sampled_states(
+    log_densities: np.ndarray, chain: Chain, indptr: np.ndarray, random: np.random.RandomState
+) -> tuple[np.ndarray, float]:
+    """States of all sequences, drawn from their joint posterior (forward filtering, backward sampling), and log p(x).
+
+    Examples
+    --------
+    >>> chain = Chain(np.array([0.5, 0.5]), np.array([[0.9, 0.1], [0.1, 0.9]]))
+    >>> sampled_states(np.log([[1.0, 1e-9], [1e-9, 1.0]]), chain, np.array([0, 2]), np.random.RandomState(0))[0]
+    array([0, 1])
+    """
+    logs = np.ascontiguousarray(log_densities, dtype=np.float64)
+    found = np.empty(len(logs), dtype=np.int64)
+    inputs = (read_only(logs), *_read_only_chain(chain), read_only(np.asarray(indptr, np.int64)))
+    return found, float(_sampled(*inputs, read_only(random.uniform(size=len(logs))), found))
+
+
+@njit(cache=True, nogil=True)
+def _picked(masses, place):
+    total = 0.0
+    for j in range(masses.size):
+        total += masses[j]
+    so_far, last = 0.0, 0
+    for j in range(masses.size):
+        if masses[j] > 0.0:
+            so_far += masses[j]
+            last = j
+            if place * total < so_far:
+                return j
+    return last
+
+
+@njit(cache=True, nogil=True)
+def _sampled(logs, start, transition, indptr, places, found):
+    n_states = logs.shape[1]
+    filtered = np.empty(logs.shape)
+    masses = np.empty(n_states)
+    log_likelihood = 0.0
+    for sequence in range(len(indptr) - 1):
+        first, last = indptr[sequence], indptr[sequence + 1]
+        if first == last:
+            continue
+        for t in range(first, last):
+            highest = -np.inf
+            for j in range(n_states):
+                ahead = start[j]
+                if t > first:
+                    ahead = 0.0
+                    for i in range(n_states):
+                        ahead += filtered[t - 1, i] * transition[i, j]
+                # In logarithms, so that densities of any size leave one state that is possible.
+                filtered[t, j] = _logarithm(ahead) + max(logs[t, j], _LOWEST)
+                highest = max(highest, filtered[t, j])
+            total = 0.0
+            for j in range(n_states):
+                filtered[t, j] = np.exp(filtered[t, j] - highest)
+                total += filtered[t, j]
+            for j in range(n_states):
+                filtered[t, j] /= total
+            log_likelihood += highest + np.log(total)
+        state = _picked(filtered[last - 1], places[last - 1])
+        found[last - 1] = state
+        for t in range(last - 2, first - 1, -1):
+            for i in range(n_states):
+                masses[i] = filtered[t, i] * transition[i, state]
+            state = _picked(masses, places[t])
+            found[t] = state
+    return log_likelihood

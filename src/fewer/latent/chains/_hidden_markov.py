@@ -2,390 +2,60 @@
 
     log p(x) = log sum_z s_{z_1} prod_t A_{z_t z_{t+1}} prod_t g(x_t | z_t),
 
-maximised by EM: expected states and transitions by forward-backward, then the parameters that fit them best.
+maximised by EM (`_state_model`), or with conjugate priors by variational Bayes or Gibbs sampling (`_conjugate`).
 """
 
-from numbers import Integral, Real
+from collections.abc import Iterator
+from numbers import Real
 from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.callback import with_callbacks
-from sklearn.utils import check_random_state, column_or_1d
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils import check_random_state
 
-from fewer._estimators import Interval, StrOptions, columns_known_as, fit_context, validated
+from fewer._estimators import Interval, StrOptions, fit_context
 from fewer.catalogue import method
-from fewer.latent._latent_model import LatentModel, climb, refuse_empty_columns, row_weights
-from fewer.latent.chains._emissions import Emission, emission_of
-from fewer.latent.chains._forward_backward import (
-    Chain,
-    Inference,
-    drawn_states,
-    forward_backward,
-    most_likely_states,
+from fewer.latent._bayesian_solvers import BayesianSolvers, deviance_criterion, matched_orders, refuse_fractions
+from fewer.latent._latent_model import climb
+from fewer.latent.chains._conjugate import (
+    Belief,
+    NormalGamma,
+    PriorStrength,
+    Table,
+    belief_from_inference,
+    conjugate_rows,
+    drawn_chain,
+    expected_chain,
+    gibbs_sweep,
+    variational_step,
 )
+from fewer.latent.chains._forward_backward import Chain, ChainState, forward_backward
+from fewer.latent.chains._state_model import ChainModel, em_step, sequence_weights, starting_state
 
 
-class Sequences(NamedTuple):
-    """Where sequences begin and end, and the order that puts the rows of each together; None where they are."""
+class ChainDraws(NamedTuple):
+    """Draws from the posterior, with states in the same order in all of them.
 
-    indptr: np.ndarray
-    order: np.ndarray | None = None
-
-    def gathered(self, X: np.ndarray) -> np.ndarray:
-        """Rows sequence by sequence."""
-        return X if self.order is None else X[self.order]
-
-    def scattered(self, values: np.ndarray) -> np.ndarray:
-        """Values of rows in the order of the table."""
-        if self.order is None:
-            return values
-        found = np.empty_like(values)
-        found[self.order] = values
-        return found
-
-
-def sequences_of(groups: Any, n_rows: int) -> Sequences:
-    """Sequences from the label of each row; None stands for one sequence.
-
-    Examples
-    --------
-    >>> sequences_of(["a", "a", "b"], 3).indptr
-    array([0, 2, 3])
-    >>> sequences_of([7, 3, 7], 3).order
-    array([0, 2, 1])
+    Probabilities of the first state (draws, K), transition matrices (draws, K, K), what the rows look like in the
+    states, and log-likelihoods (chains, draws of each chain). ``parameters`` are those of the fitted attributes, with
+    the draws first: means and covariances, one table of the probabilities of all categories (draws, categories, K), or
+    means.
     """
-    if groups is None:
-        return Sequences(np.array([0, n_rows]))
-    labels = column_or_1d(groups)
-    if len(labels) != n_rows:
-        raise ValueError(f"groups has {len(labels)} entries, and X has {n_rows} rows (n_samples): one for each row.")
-    _, first, codes = np.unique(labels, return_index=True, return_inverse=True)
-    codes = np.argsort(np.argsort(first))[codes]  # numbered as they come
-    sizes = np.bincount(codes)
-    order = None if (np.diff(codes) >= 0).all() else np.argsort(codes, kind="stable")
-    return Sequences(np.concatenate([[0], np.cumsum(sizes)]), order)
+
+    start_probabilities: np.ndarray
+    transition_matrices: np.ndarray
+    parameters: list[np.ndarray]
+    log_likelihoods: np.ndarray
 
 
-class ChainState(NamedTuple):
-    """A chain, parameters of its emissions, and the share of rows in each state."""
-
-    chain: Chain
-    parameters: Any
-    weights: np.ndarray
-
-
-def chain_from_counts(starts: np.ndarray, transitions: np.ndarray, present: Chain) -> Chain:
-    """The M-step of the chain: shares of expected first states and transitions; a state never left stays as it is."""
-    totals = transitions.sum(axis=1, keepdims=True)
-    rows = np.divide(transitions, totals, out=present.transition.copy(), where=totals > 1e-300)
-    return Chain(starts / starts.sum(), rows)
-
-
-def em_step(
-    emission: Emission, rows: Any, indptr: np.ndarray, weights: np.ndarray | None, state: ChainState
-) -> tuple[ChainState, float]:
-    """One step of EM: the next state, and the penalised log-likelihood of the present one."""
-    found = forward_backward(emission.log_densities(rows, state.parameters), state.chain, indptr, weights)
-    posteriors, total = found.posteriors, float(indptr[-1])
-    objective = float(found.scores.sum())
-    if weights is not None:
-        masses = np.repeat(weights, np.diff(indptr))
-        posteriors, total, objective = posteriors * masses[:, None], float(masses.sum()), float(masses @ found.scores)
-    chain = chain_from_counts(found.starts, found.transitions, state.chain)
-    parameters = emission.maximised(rows, posteriors, state.parameters)
-    objective += emission.log_prior(state.parameters, total)
-    return ChainState(chain, parameters, posteriors.sum(axis=0) / total), objective
-
-
-def starting_state(
-    emission: Emission, rows: Any, n_components: int, random: np.random.RandomState, *, spread: bool
-) -> ChainState:
-    """Emissions from k-means or at random, and a chain that prefers to stay."""
-    transition = np.eye(n_components) + random.uniform(0.5, 1.5, size=(n_components, n_components)) / n_components
-    uniform = np.full(n_components, 1 / n_components)
-    chain = Chain(uniform, transition / transition.sum(axis=1, keepdims=True))
-    return ChainState(chain, emission.start(rows, n_components, random, spread), uniform)
-
-
-class StateModel(LatentModel):
-    """Base of chains, and of mixtures as chains of one row each: the table, the fitted attributes, inference."""
-
-    emission: str
-    covariance_type: str
-    reg_covar: float
-    weights_: np.ndarray
-    _emission: Emission
-    _chain: tuple[np.ndarray, np.ndarray]
-
-    def _checked(self, X: Any, *, reset: bool) -> np.ndarray:
-        """The table, with missing values."""
-        dtype = None if self.emission == "categorical" else (np.float64, np.float32)
-        return validated(self, X, dtype=dtype, ensure_all_finite="allow-nan", reset=reset)
-
-    def _learnt(self, X: Any, groups: Any) -> tuple[Any, Sequences]:
-        """Rows of the training table by sequence, and the emission that has seen them."""
-        X = self._checked(X, reset=True)
-        if len(X) < max(2, self.n_components):
-            raise ValueError(
-                f"X has n_samples = {len(X)}, and at least {max(2, self.n_components)} rows are needed for "
-                f"n_components={self.n_components}."
-            )
-        if self.emission != "categorical":
-            refuse_empty_columns(self, X)
-        sequences = self._sequences(groups, len(X))
-        self._emission = emission_of(self.emission, self.covariance_type, self.reg_covar)
-        X = sequences.gathered(X)
-        with columns_known_as(list(getattr(self, "feature_names_in_", ()))):
-            self._emission.learn(X)
-            return self._emission.prepare(X), sequences
-
-    def _in_units(self, rows: Any, indptr: np.ndarray, weights: np.ndarray | None):
-        """Bring objectives to the units of the table: EM works without, so that ``tol`` does not depend on them."""
-        units = np.broadcast_to(self._emission.log_units(rows), indptr[-1])
-        constant = float(units.sum() if weights is None else np.repeat(weights, np.diff(indptr)) @ units)
-        self.objective_path_ = self.objective_path_ + constant
-        self.objectives_ = self.objectives_ + constant
-        return self
-
-    def _sequences(self, groups: Any, n_rows: int) -> Sequences:
-        return sequences_of(groups, n_rows)
-
-    def _keep(self, state: Any) -> None:
-        self._keep_chain(state, np.argsort(-state.weights, kind="stable"))
-
-    def _keep_chain(self, state: ChainState, order: np.ndarray) -> None:
-        """Set the fitted attributes, with the states in this order."""
-        self.weights_ = state.weights[order]
-        self._chain = state.chain.start[order], state.chain.transition[np.ix_(order, order)]
-        self._parameters = self._emission.ordered(state.parameters, order)
-        for name, value in self._emission.attributes(self._parameters).items():
-            setattr(self, name, value)
-        n_components = len(order)
-        self.n_components_ = n_components
-        self.n_parameters_ = self._n_chain_parameters() + self._emission.n_parameters(n_components)
-        self.score_type_ = "log-likelihood"
-
-    def _n_chain_parameters(self) -> int:
-        return self.n_components_**2 - 1
-
-    def _densities(self, X: Any, groups: Any) -> tuple[np.ndarray, Chain, Sequences, type]:
-        """Log-densities of rows by sequence, the chain, the sequences, and the type of numbers to give back."""
-        check_is_fitted(self)
-        X = self._checked(X, reset=False)
-        sequences = self._sequences(groups, len(X))
-        with columns_known_as(list(getattr(self, "feature_names_in_", ()))):
-            rows = self._emission.prepare(sequences.gathered(X))
-        chain = Chain(*self._chain)
-        dtype = np.float32 if X.dtype == np.float32 else np.float64
-        densities = self._emission.log_densities(rows, self._parameters)
-        units = np.broadcast_to(self._emission.log_units(rows), len(densities))
-        return densities + units[:, None], chain, sequences, dtype
-
-    def _inferred(self, X: Any, groups: Any) -> tuple[Inference, Sequences, type]:
-        densities, chain, sequences, dtype = self._densities(X, groups)
-        return forward_backward(densities, chain, sequences.indptr), sequences, dtype
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        categorical = self.emission == "categorical"
-        tags.input_tags.categorical = tags.input_tags.string = categorical
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        return tags
-
-
-class ChainModel(StateModel):
-    """Base of the chains: what a fitted one gives for rows."""
-
-    @property
-    def start_probabilities_(self) -> np.ndarray:
-        """Probability of each state at the beginning of a sequence."""
-        return self._chain[0]
-
-    @property
-    def transition_matrix_(self) -> np.ndarray:
-        """Probability of the state in the column after that in the row."""
-        return self._chain[1]
-
-    def predict(self, X, groups=None):
-        """Most likely sequence of states as a whole (Viterbi).
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows in time order; NaN stands for a missing value.
-        groups : array-like of shape (n_samples,), default=None
-            The sequence of each row; one sequence by default.
-
-        Returns
-        -------
-        states : ndarray of shape (n_samples,)
-            Number of the state of each row. A row may have another state with a larger posterior probability
-            (``predict_proba``), if no likely sequence passes through that.
-        """
-        densities, chain, sequences, _ = self._densities(X, groups)
-        return sequences.scattered(most_likely_states(densities, chain, sequences.indptr))
-
-    def predict_proba(self, X, groups=None):
-        """Probability of each state at each row, given all rows of its sequence.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows in time order; NaN stands for a missing value.
-        groups : array-like of shape (n_samples,), default=None
-            The sequence of each row; one sequence by default.
-
-        Returns
-        -------
-        probabilities : ndarray of shape (n_samples, n_components)
-            They sum to 1.
-        """
-        found, sequences, dtype = self._inferred(X, groups)
-        return sequences.scattered(found.posteriors).astype(dtype, copy=False)
-
-    def transform(self, X, groups=None):
-        """Probability of each state at each row, as new columns; the same as ``predict_proba``.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows in time order; NaN stands for a missing value.
-        groups : array-like of shape (n_samples,), default=None
-            The sequence of each row; one sequence by default.
-
-        Returns
-        -------
-        X_new : ndarray of shape (n_samples, n_components)
-            They sum to 1.
-        """
-        return self.predict_proba(X, groups)
-
-    def score_samples(self, X, groups=None):
-        """Log-density of each row given the earlier rows of its sequence, which sum to the log-likelihood.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows in time order; NaN stands for a missing value.
-        groups : array-like of shape (n_samples,), default=None
-            The sequence of each row; one sequence by default.
-
-        Returns
-        -------
-        scores : ndarray of shape (n_samples,)
-            In nats; more is better.
-        """
-        found, sequences, _ = self._inferred(X, groups)
-        return sequences.scattered(found.scores)
-
-    def score(self, X, y=None, sample_weight=None, groups=None):
-        """Log-likelihood divided by the number of rows.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows in time order; NaN stands for a missing value.
-        y : Ignored
-            Not used.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rows in the mean.
-        groups : array-like of shape (n_samples,), default=None
-            The sequence of each row; one sequence by default.
-
-        Returns
-        -------
-        score : float
-            In nats for each row; more is better.
-        """
-        scores = self.score_samples(X, groups)
-        return float(np.average(scores, weights=None if sample_weight is None else np.asarray(sample_weight)))
-
-    def bic(self, X, y=None, sample_weight=None, groups=None):
-        """Bayesian information criterion, ``-2 log L + n_parameters log n``: less is better.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows in time order, as a rule those of the training table.
-        y : Ignored
-            Not used.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rows; ``n`` is their sum.
-        groups : array-like of shape (n_samples,), default=None
-            The sequence of each row; one sequence by default.
-
-        Returns
-        -------
-        bic : float
-            With the number of rows as ``n``.
-        """
-        weights = np.ones(len(X)) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
-        return float(-2 * weights @ self.score_samples(X, groups) + self.n_parameters_ * np.log(weights.sum()))
-
-    def aic(self, X, y=None, sample_weight=None, groups=None):
-        """Akaike information criterion, ``-2 log L + 2 n_parameters``: less is better.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows in time order, as a rule those of the training table.
-        y : Ignored
-            Not used.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rows.
-        groups : array-like of shape (n_samples,), default=None
-            The sequence of each row; one sequence by default.
-
-        Returns
-        -------
-        aic : float
-            Less is better.
-        """
-        weights = np.ones(len(X)) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
-        return float(-2 * weights @ self.score_samples(X, groups) + 2 * self.n_parameters_)
-
-    def sample(self, n_samples=1, random_state=None):
-        """Draw one sequence of rows from the model.
-
-        Parameters
-        ----------
-        n_samples : int, default=1
-            Number of rows.
-        random_state : int, RandomState instance or None, default=None
-            Draws them.
-
-        Returns
-        -------
-        X : ndarray of shape (n_samples, n_features)
-            Rows in time order.
-        states : ndarray of shape (n_samples,)
-            The states that they were drawn in.
-        """
-        check_is_fitted(self)
-        random = check_random_state(random_state)
-        states = drawn_states(Chain(*self._chain), n_samples, random)
-        return self._emission.drawn(self._parameters, states, random), states
-
-
-def sequence_weights(sample_weight: Any, X: Any, sequences: Sequences) -> np.ndarray | None:
-    """Weights of sequences from those of their rows, which must agree; None where there are none."""
-    weights = row_weights(sample_weight, X)
-    if weights is None:
-        return None
-    weights = sequences.gathered(weights)
-    first = weights[sequences.indptr[:-1]]
-    differs = np.flatnonzero(weights != np.repeat(first, np.diff(sequences.indptr)))
-    if len(differs):
-        row = int(differs[0] if sequences.order is None else sequences.order[differs[0]])
-        raise ValueError(
-            f"sample_weight changes within a sequence, at row {row}: weights are those of whole sequences. Give all "
-            "rows of a sequence the same weight, and pass the sequence of each row as groups."
-        )
-    if not first.any():
-        raise ValueError("All weights in sample_weight are zero.")
-    return first
+def repeated_sequences(rows: Any, indptr: np.ndarray, weights: np.ndarray) -> tuple[Any, np.ndarray, None]:
+    """Rows with each sequence as often as its weight says, and where these begin: a draw is for a single row."""
+    refuse_fractions(weights)
+    times = weights.astype(np.int64)
+    parts = [np.tile(np.arange(a, b), n) for a, b, n in zip(indptr[:-1], indptr[1:], times, strict=True)]
+    index = np.concatenate(parts)
+    found = type(rows)(*(each[index] if isinstance(each, np.ndarray) else each for each in rows))
+    return found, np.concatenate([[0], np.cumsum(np.repeat(np.diff(indptr), times))]), None
 
 
 @method(
@@ -397,9 +67,11 @@ def sequence_weights(sample_weight: Any, X: Any, sequences: Sequences) -> np.nda
     examples=lambda: [
         HiddenMarkov(2, n_init=1, max_iter=30, tol=1e-3),
         HiddenMarkov(2, covariance_type="full", n_init=2, max_iter=30, tol=1e-3),
+        HiddenMarkov(2, solver="variational_bayes", n_init=1, max_iter=30, tol=1e-3),
+        HiddenMarkov(2, solver="gibbs", n_draws=20, n_burn_in=10, n_chains=1),
     ],
 )
-class HiddenMarkov(ChainModel):
+class HiddenMarkov(BayesianSolvers, ChainModel):
     """Hidden Markov model: states that follow each other, and rows drawn in them.
 
     Parameters
@@ -413,15 +85,36 @@ class HiddenMarkov(ChainModel):
         With "gaussian": a covariance for each state, one for all, variances only, or one variance in units of each
         column's own.
     reg_covar : float, default=1e-6
-        With "gaussian": added to the variances, as a share of the variance of a column.
+        With "gaussian" and "em": added to the variances, as a share of the variance of a column.
+    solver : {"em", "variational_bayes", "gibbs"}, default="em"
+        Maximum likelihood; posteriors of all parameters with a lower bound on the evidence; or draws from the
+        posterior. The last two take normal rows with ``covariance_type`` "diag" or "spherical".
+    weight_concentration_prior : float, default=1.0
+        Parameter of the Dirichlet priors of the first state and of those after each state, for the last two solvers.
+    category_prior : float, default=1.0
+        The same for the categories of a column, with "categorical" and "bernoulli".
+    mean_precision_prior : float, default=0.1
+        How many rows the prior counts for, by which means (with "gaussian") and rates (with "poisson") are expected at
+        the mean of the column.
+    degrees_of_freedom_prior : float, default=2.0
+        The same for variances, which are expected at that of the column.
     n_init : int, default=10
-        Number of starts: the first from k-means, others at random; the one with the largest objective is kept.
+        Number of starts of "em" and "variational_bayes": the first from k-means, others at random; the one with the
+        largest objective is kept.
     max_iter : int, default=1000
-        Maximum number of iterations of EM.
+        Maximum number of iterations.
     tol : float, default=1e-8
         Stop when the objective changes by less than this share of its size.
+    n_draws : int, default=1000
+        Draws of "gibbs" that each chain keeps.
+    n_burn_in : int, default=500
+        Draws at the beginning of each chain that are left out.
+    thin : int, default=1
+        Keep every so many draws.
+    n_chains : int, default=2
+        Number of chains.
     random_state : int, RandomState instance or None, default=None
-        Draws the starts.
+        Draws the starts and the chains.
 
     Attributes
     ----------
@@ -440,10 +133,15 @@ class HiddenMarkov(ChainModel):
         With "categorical": probabilities of the categories of each column.
     categories_ : list of ndarray or None
         With "categorical": the categories of each column.
+    lower_bound_ : float or None
+        Of "variational_bayes": the bound on the log evidence. All other attributes are posterior means then.
+    draws_ : ChainDraws or None
+        Of "gibbs": the draws, with states in the same order in all of them.
     objective_path_ : ndarray of shape (n_iter,)
-        Log-likelihood, less what ``reg_covar`` costs, at the beginning of each iteration.
+        Log-likelihood, less what ``reg_covar`` costs, at the beginning of each iteration; the bound for
+        "variational_bayes", and log-likelihoods of the draws of the first chain for "gibbs".
     objectives_ : ndarray of shape (n_init,)
-        The same at the end of each start.
+        The same at the end of each start; the mean over the draws of each chain for "gibbs".
     n_iter_ : int
         Iterations of the start that was kept.
     converged_ : bool
@@ -474,7 +172,10 @@ class HiddenMarkov(ChainModel):
     A missing value (NaN, or None in a column of text) is left out of the density of its row; this is exact where values
     are missing at random. A row without any value keeps the time step.
 
-    ``sample_weight`` weighs sequences: all rows of a sequence have the same.
+    ``sample_weight`` weighs sequences: all rows of a sequence have the same; whole numbers for
+    "gibbs".
+
+    Variational Bayes has good posterior means, but its posterior variances are too small [1]_.
 
     References
     ----------
@@ -499,14 +200,15 @@ class HiddenMarkov(ChainModel):
     """
 
     _parameter_constraints = {
-        "n_components": [Interval(Integral, 1, None, closed="left")],
+        **ChainModel._parameter_constraints,
+        **BayesianSolvers._parameter_constraints,
         "emission": [StrOptions({"gaussian", "categorical", "bernoulli", "poisson"})],
         "covariance_type": [StrOptions({"full", "tied", "diag", "spherical"})],
         "reg_covar": [Interval(Real, 0, None, closed="left")],
-        "n_init": [Interval(Integral, 1, None, closed="left")],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "tol": [Interval(Real, 0, None, closed="left")],
-        "random_state": ["random_state"],
+        "weight_concentration_prior": [Interval(Real, 0, None, closed="neither")],
+        "category_prior": [Interval(Real, 0, None, closed="neither")],
+        "mean_precision_prior": [Interval(Real, 0, None, closed="neither")],
+        "degrees_of_freedom_prior": [Interval(Real, 0, None, closed="neither")],
     }
 
     def __init__(
@@ -516,18 +218,36 @@ class HiddenMarkov(ChainModel):
         emission="gaussian",
         covariance_type="diag",
         reg_covar=1e-6,
+        solver="em",
+        weight_concentration_prior=1.0,
+        category_prior=1.0,
+        mean_precision_prior=0.1,
+        degrees_of_freedom_prior=2.0,
         n_init=10,
         max_iter=1000,
         tol=1e-8,
+        n_draws=1000,
+        n_burn_in=500,
+        thin=1,
+        n_chains=2,
         random_state=None,
     ):
         self.n_components = n_components
         self.emission = emission
         self.covariance_type = covariance_type
         self.reg_covar = reg_covar
+        self.solver = solver
+        self.weight_concentration_prior = weight_concentration_prior
+        self.category_prior = category_prior
+        self.mean_precision_prior = mean_precision_prior
+        self.degrees_of_freedom_prior = degrees_of_freedom_prior
         self.n_init = n_init
         self.max_iter = max_iter
         self.tol = tol
+        self.n_draws = n_draws
+        self.n_burn_in = n_burn_in
+        self.thin = thin
+        self.n_chains = n_chains
         self.random_state = random_state
 
     @with_callbacks
@@ -551,19 +271,165 @@ class HiddenMarkov(ChainModel):
         self : object
             The fitted estimator.
         """
+        self._check_solver()
         rows, sequences = self._learnt(X, groups)
         weights = sequence_weights(sample_weight, X, sequences)
         emission, indptr = self._emission, sequences.indptr
-        climbs: list[int] = []
+        if self.solver == "gibbs" and weights is not None:
+            rows, indptr, weights = repeated_sequences(rows, indptr, weights)
+        n_starts = 0
 
-        def run(random, on_step):
-            climbs.append(1)
-            state = starting_state(emission, rows, self.n_components, random, spread=len(climbs) > 1)
-            limits = {"max_iter": self.max_iter, "tol": self.tol, "on_step": on_step}
-            return climb(state, lambda now: em_step(emission, rows, indptr, weights, now), **limits)
+        def start(random):
+            nonlocal n_starts
+            n_starts += 1
+            return starting_state(emission, rows, self.n_components, random, spread=n_starts > 1)
 
-        self._fit_starts(run, X, y)
+        if self.solver == "em":
+            self._climb_from(start, lambda now: em_step(emission, rows, indptr, weights, now), X)
+        else:
+            self._fit_posterior(X, rows, self._table(rows, indptr, weights), start)
         return self._in_units(rows, indptr, weights)
+
+    def _climb_from(self, start: Any, step: Any, X: Any) -> None:
+        limits: dict[str, Any] = {"max_iter": self.max_iter, "tol": self.tol}
+        self._fit_starts(lambda random, on_step: climb(start(random), step, on_step=on_step, **limits), X)
+
+    def _fit_posterior(self, X: Any, rows: Any, table: Table, start: Any) -> None:
+        """By variational Bayes or Gibbs sampling, from the states that starts of EM expect."""
+
+        def belief(random: np.random.RandomState) -> Belief:
+            state = start(random)
+            densities = self._emission.log_densities(rows, state.parameters)
+            return belief_from_inference(table, forward_backward(densities, state.chain, table.indptr, table.weights))
+
+        def sweep(drawn: ChainState, random: np.random.RandomState) -> tuple[ChainState, ChainState, float]:
+            densities = self._emission.log_densities(rows, drawn.parameters)
+            after, log_likelihood = gibbs_sweep(table, densities, drawn, random)
+            return after, drawn, log_likelihood
+
+        self._training: tuple[Any, Table] = rows, table
+        try:
+            if self.solver == "gibbs":
+                self._fit_chains(X, lambda random: drawn_chain(belief(random), table.rows, random), sweep)
+            else:
+                self._climb_from(belief, lambda now: variational_step(table, now), X)
+        finally:
+            del self._training
+
+    def _check_solver(self) -> None:
+        if self.solver != "em" and self.emission == "gaussian" and self.covariance_type in ("full", "tied"):
+            raise ValueError(
+                f"solver={self.solver!r} takes covariance_type='diag' or 'spherical', not "
+                f"{self.covariance_type!r}: use one of these, or solver='em'."
+            )
+
+    def _table(self, rows: Any, indptr: np.ndarray, weights: np.ndarray | None) -> Table:
+        """Rows with their priors."""
+        strength = PriorStrength(
+            float(self.mean_precision_prior), float(self.degrees_of_freedom_prior), float(self.category_prior)
+        )
+        conjugate = conjugate_rows(self._emission, rows, strength)
+        return Table(conjugate, indptr, weights, float(self.weight_concentration_prior))
+
+    def _keep(self, state: Any) -> None:
+        self.draws_: ChainDraws | None = None
+        self.lower_bound_ = None
+        if self.solver == "em":
+            super()._keep(state)
+            return
+        _, table = self._training
+        super()._keep(expected_chain(state, table.rows))
+        self.lower_bound_ = variational_step(table, state)[1]
+        self._posterior = [state.start, state.transition, list(state.rows), state.weights]
+
+    def _keep_draws(self, draws: list[ChainState], logs: np.ndarray) -> None:
+        """Give the states of all draws the order of those of the draw with the largest likelihood."""
+        rows, table = self._training
+
+        def posteriors(drawn: ChainState) -> np.ndarray:
+            densities = self._emission.log_densities(rows, drawn.parameters)
+            return forward_backward(densities, drawn.chain, table.indptr).posteriors
+
+        best = posteriors(draws[int(np.argmax(logs))])
+        orders = matched_orders(map(posteriors, draws), best, np.full(len(best), 1 / len(best)))
+        starts, transitions, weights, parameters = [], [], [], []
+        for drawn, order in zip(draws, orders, strict=True):
+            starts.append(drawn.chain.start[order])
+            transitions.append(drawn.chain.transition[np.ix_(order, order)])
+            weights.append(drawn.weights[order])
+            parameters.append(self._emission.ordered(drawn.parameters, order))
+        stacked = [np.array(parts) for parts in zip(*parameters, strict=True)]
+        chain = Chain(np.mean(starts, axis=0), np.mean(transitions, axis=0))
+        mean = ChainState(chain, tuple(each.mean(axis=0) for each in stacked), np.mean(weights, axis=0))
+        order = np.argsort(-mean.weights, kind="stable")
+        super()._keep_chain(mean, order)
+        self.draws_ = ChainDraws(
+            np.array(starts)[:, order],
+            np.array(transitions)[:, order][:, :, order],
+            [each[..., order] if self.emission == "categorical" else each[:, order] for each in stacked],
+            logs,
+        )
+
+    def _in_units(self, rows: Any, indptr: np.ndarray, weights: np.ndarray | None):
+        before = self.objectives_
+        super()._in_units(rows, indptr, weights)
+        constant = float(self.objectives_[0] - before[0])
+        if self.lower_bound_ is not None:
+            self.lower_bound_ += constant
+        if self.draws_ is not None:
+            starts, transitions, parameters, logs = self.draws_
+            shown = [self._emission.attributes(each) for each in zip(*parameters, strict=True)]
+            names = [name for name in ("means_", "covariances_") if shown[0][name] is not None]
+            in_units = [np.array([each[name] for each in shown]) for name in names] or parameters
+            self._drawn_parameters = parameters
+            self.draws_ = ChainDraws(starts, transitions, in_units, logs + constant)
+        return self
+
+    def dic(self, X, groups=None, *, n_draws=500, random_state=0):
+        """Deviance information criterion of the observed data, from draws of the posterior: less is better.
+
+        With ``D = -2 log P(X | parameters)``, it is ``mean D + p_D`` with ``p_D = mean D - D(mean parameters)``. It
+        shows when there are too few states, but hardly ever when there are too many: empty ones are not penalised.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows in time order, as a rule those of the training table.
+        groups : array-like of shape (n_samples,), default=None
+            The sequence of each row; one sequence by default.
+        n_draws : int, default=500
+            Number of draws; at most as many as "gibbs" has kept.
+        random_state : int, RandomState instance or None, default=0
+            Draws them, for "variational_bayes".
+
+        Returns
+        -------
+        dic : DIC
+            ``value``, and ``n_effective``, the effective number of parameters p_D.
+        """
+        self._check_posterior()
+        rows, sequences, units, _ = self._prepared(X, groups)
+
+        def deviance(drawn: ChainState) -> float:
+            densities = self._emission.log_densities(rows, drawn.parameters) + units[:, None]
+            return -2 * float(forward_backward(densities, drawn.chain, sequences.indptr).scores.sum())
+
+        fitted = ChainState(Chain(*self._chain), self._parameters, self.weights_)
+        table = self._table(rows, sequences.indptr, None)
+        draws = self._drawn_chains(n_draws, check_random_state(random_state), table)
+        return deviance_criterion(map(deviance, draws), deviance(fitted))
+
+    def _drawn_chains(self, n_draws: int, random: np.random.RandomState, table: Table) -> Iterator[ChainState]:
+        """Draws from the posterior."""
+        if self.draws_ is not None:
+            for place in self._picked_draws(n_draws):
+                chain = Chain(self.draws_.start_probabilities[place], self.draws_.transition_matrices[place])
+                yield ChainState(chain, tuple(each[place] for each in self._drawn_parameters), self.weights_)
+            return
+        start, transition, rows, weights = self._posterior
+        posterior = NormalGamma(*rows) if self.emission == "gaussian" else tuple(rows)
+        for _ in range(n_draws):
+            yield drawn_chain(Belief(start, transition, posterior, weights), table.rows, random)
 
     def fit_transform(self, X, y=None, sample_weight=None, groups=None):
         """Fit, and give the probability of each state at each row.

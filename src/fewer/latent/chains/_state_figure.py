@@ -7,7 +7,7 @@ import numpy as np
 from fewer._estimators import get_feature_names
 from fewer._figures import GREY, PALETTE, new_figure, translucent
 from fewer.catalogue import method
-from fewer.latent.chains._hidden_markov import ChainModel
+from fewer.latent.chains._state_model import ChainModel
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     handles=("missing",),
 )
 def plot_states(
-    model: Any, X: Any, *, column: int | str = 0, times: Any = None, groups: Any = None, group: Any = None
+    model: Any, X: Any, *, column: int | str = 0, times: Any = None, groups: Any = None, sequence: Any = None
 ) -> "go.Figure":
     """Draw a column of one sequence over time, coloured by state, and the probability of each state below.
 
@@ -36,7 +36,7 @@ def plot_states(
         Time of each row; its number in the sequence by default.
     groups : array-like of shape (n_samples,), default=None
         The sequence of each row; one sequence by default.
-    group : object, default=None
+    sequence : object, default=None
         Which sequence to draw; the first by default.
 
     Returns
@@ -63,10 +63,10 @@ def plot_states(
     shown = np.arange(len(states))
     if groups is not None:
         labels = np.asarray(groups)
-        wanted = labels[0] if group is None else group
+        wanted = labels[0] if sequence is None else sequence
         shown = np.flatnonzero(labels == wanted)
         if not len(shown):
-            raise ValueError(f"group={group!r} is not one of groups.")
+            raise ValueError(f"sequence={sequence!r} is not one of groups.")
     moments = np.arange(len(shown)) if times is None else np.asarray(times)[shown]
     figure = new_figure(y=title, x="time" if times is not None else "row of the sequence", height=440)
     figure.update_layout(

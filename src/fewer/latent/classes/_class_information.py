@@ -50,8 +50,24 @@ def _free_cells(theta: np.ndarray, answered: np.ndarray, patterns: Patterns, ord
     return _Cells(np.concatenate(rows), np.concatenate(items))
 
 
-def standard_errors(patterns: Patterns, classes: Classes, ordinal: np.ndarray) -> Classes:
-    """Standard errors of class sizes and probabilities; NaN on the boundary, and everywhere if I is singular."""
+class Information(NamedTuple):
+    """What the rows of a table tell about the parameters of a model with classes.
+
+    ``scores[k]`` are those of rows that belong to class k (rows, parameters of the class), for the logit of its size
+    first. The parameters of all classes, one class after another, are ``design`` times the free ones, whose covariance
+    is None where they are not identified.
+    """
+
+    posteriors: np.ndarray
+    scores: list[np.ndarray]
+    design: np.ndarray
+    covariance: np.ndarray | None
+
+
+def class_information(
+    patterns: Patterns, classes: Classes, ordinal: np.ndarray
+) -> tuple[Information, list[_Cells], np.ndarray]:
+    """The information of distinct rows, the cells that are free, and expected answers of each item (items, K)."""
     weights, theta = classes
     n_classes = len(weights)
     posteriors = class_posteriors(patterns.blocks, classes)[0]
@@ -71,12 +87,21 @@ def standard_errors(patterns: Patterns, classes: Classes, ordinal: np.ndarray) -
         same = items[:, None] == items
         shares = theta[rows, k]
         information[here, here] += answered[items, k][:, None] * same * (np.diag(shares) - np.outer(shares, shares))
-    at_sizes = starts[:-1]
     design = _free_parameters(cells, starts, ordinal)
     covariance = inverse_information(design.T @ information @ design)
-    if covariance is None:
+    return Information(posteriors, scores, design, covariance), cells, answered
+
+
+def standard_errors(patterns: Patterns, classes: Classes, ordinal: np.ndarray) -> Classes:
+    """Standard errors of class sizes and probabilities; NaN on the boundary, and everywhere if I is singular."""
+    weights, theta = classes
+    n_classes = len(weights)
+    known, cells, answered = class_information(patterns, classes, ordinal)
+    if known.covariance is None:
         return Classes(np.full(n_classes, np.nan), np.full(theta.shape, np.nan))
-    covariance = design @ covariance @ design.T
+    covariance = known.design @ known.covariance @ known.design.T
+    starts = np.concatenate([[0], np.cumsum([each.shape[1] for each in known.scores])])
+    at_sizes = starts[:-1]
     of_weights = size_errors(weights, covariance[np.ix_(at_sizes, at_sizes)])
     of_theta = np.full(theta.shape, np.nan)
     for k, (rows, items) in enumerate(cells):
@@ -178,7 +203,7 @@ def classification_table(posteriors: np.ndarray, masses: np.ndarray) -> np.ndarr
 
 
 def item_information(classes: Classes, offsets: np.ndarray) -> np.ndarray:
-    """Mutual information of each item and the class, as a share of the entropy of the class: 1 tells it surely."""
+    """Mutual information of each item and the class, as a share of the entropy of the class: 1 determines it."""
     weights, theta = classes
     if len(weights) == 1:
         return np.zeros(len(offsets))

@@ -34,7 +34,7 @@ class ClassProfile(Result):
     errors : list of ndarray of shape (n_components, n_categories)
         Their standard errors; NaN for probabilities of 0 or 1.
     item_information : ndarray of shape (n_items,)
-        Share of the entropy of the class that an item alone explains: 1 tells the class surely.
+        Share of the entropy of the class that an item alone explains: 1 determines the class.
     entropy : float
         Relative entropy of the posteriors: 1 where every row belongs to one class.
     classification_table : ndarray of shape (n_components, n_components)
@@ -213,3 +213,107 @@ def _written(answer: Any) -> str:
     if isinstance(answer, float) and answer.is_integer():
         return str(int(answer))
     return str(answer)
+
+
+@dataclass(repr=False)
+class ProfileTable(Result):
+    """Sizes of latent profiles, and the means of the columns in each.
+
+    Attributes
+    ----------
+    columns : list of str
+        Names of the columns.
+    sizes : ndarray of shape (n_components,)
+        Share of each profile.
+    size_errors : ndarray of shape (n_components,)
+        Their standard errors.
+    means : ndarray of shape (n_components, n_features)
+        Means of the columns.
+    mean_errors : ndarray of shape (n_components, n_features)
+        Their standard errors.
+    deviations : ndarray of shape (n_components, n_features)
+        Standard deviations within profiles.
+    standardized : ndarray of shape (n_components, n_features)
+        Means in standard deviations of the column, from its mean.
+    entropy : float
+        Relative entropy of the posteriors: 1 where every row belongs to one profile.
+    log_likelihood : float
+        Of the training rows.
+    n_parameters : int
+        Free parameters.
+    n_rows : float
+        Rows, by weight.
+    starts : tuple of int
+        How many starts reached the best optimum, and how many there were.
+    """
+
+    _data: ClassVar[tuple[str, ...]] = ()
+
+    columns: list[str]
+    sizes: np.ndarray
+    size_errors: np.ndarray
+    means: np.ndarray
+    mean_errors: np.ndarray
+    deviations: np.ndarray
+    standardized: np.ndarray
+    entropy: float
+    log_likelihood: float
+    n_parameters: int
+    n_rows: float
+    starts: tuple[int, int]
+
+    @property
+    def bic(self) -> float:
+        """``-2 log L + n_parameters log n``: less is better."""
+        return float(-2 * self.log_likelihood + self.n_parameters * np.log(self.n_rows))
+
+    @property
+    def separating_columns(self) -> list[str]:
+        """Names of the columns, those that tell the profiles apart best first."""
+        apart = self.sizes @ (self.standardized - self.sizes @ self.standardized) ** 2
+        return [self.columns[place] for place in np.argsort(-apart, kind="stable")]
+
+    @property
+    def reading(self) -> str:
+        """What it means, in words."""
+        if len(self.sizes) == 1:
+            return "There is one profile: the means are those of the table."
+        reached, n_starts = self.starts
+        return (
+            f"The profiles differ most in {listed(self.separating_columns[:3], 3)}. Relative entropy "
+            f"{self.entropy:.2f}: 1 means that every row belongs to one profile. {reached} of "
+            f"{counted(n_starts, 'start')} reached the best optimum."
+        )
+
+    def __repr__(self) -> str:
+        lines = [f"{counted(len(self.sizes), 'latent profile')} of {self.n_rows:,.10g} rows: means (standard errors)"]
+        rows = [("size", self.sizes, self.size_errors)]
+        rows += [(name, self.means[:, j], self.mean_errors[:, j]) for j, name in enumerate(self.columns)]
+        width = min(max(len(label) for label, _, _ in rows), 28)
+        lines.append(" " * width + "".join(f"{f'profile {k}':>20}" for k in range(len(self.sizes))))
+        for label, values, errors in rows:
+            cells = [
+                f"{value:.4g}" + ("" if np.isnan(error) else f" ({error:.2g})")
+                for value, error in zip(values, errors, strict=True)
+            ]
+            lines.append(f"{cut(label, width):<{width}}" + "".join(f"{cell:>20}" for cell in cells))
+        figures = f"log-likelihood {self.log_likelihood:.2f}, {counted(self.n_parameters, 'parameter')}"
+        return "\n".join([*lines, f"{figures}, BIC {self.bic:.2f}", self.reading])
+
+    def plot(self) -> "go.Figure":
+        """Draw the means of the columns in each profile, in standard deviations from the mean of the table.
+
+        Returns
+        -------
+        figure : plotly.graph_objects.Figure
+            A line for each profile.
+        """
+        import plotly.graph_objects as go
+
+        figure = new_figure(y="mean, in standard deviations", height=420)
+        for k, size in enumerate(self.sizes):
+            name = f"profile {k} ({percent(round(float(size), 3))})"
+            shade = {"color": PALETTE[k % len(PALETTE)]}
+            labels = [cut(each, 30) for each in self.columns]
+            figure.add_trace(go.Scatter(x=labels, y=self.standardized[k], mode="lines+markers", name=name, line=shade))
+        return figure.update_layout(legend={"y": 1.02, "yanchor": "bottom"}, margin={"t": 40})

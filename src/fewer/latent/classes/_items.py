@@ -14,6 +14,7 @@ from scipy import sparse
 
 from fewer._estimators import known_column, refuse_dataset, validated, warn_caller
 from fewer._wording import listed_values
+from fewer.latent._latent_model import row_weights
 
 MISSING, UNSEEN = -1, -2
 _MANY_CATEGORIES = 20
@@ -117,7 +118,7 @@ def given_categories(categories: Iterable[Any], columns: list[Column]) -> list[n
         raise ValueError(f"categories has {len(found)} lists, and X has {len(columns)} columns: give one for each.")
     for place, (column, known) in enumerate(zip(columns, found, strict=True)):
         if len(set(known.tolist())) < len(known):
-            raise ValueError(f"categories[{place}] has a value twice: {listed_values(known.tolist())}.")
+            raise ValueError(f"categories[{place}] contains a duplicate: {listed_values(known.tolist())}.")
         unknown = codes_of(column, known) == UNSEEN
         if unknown.any():
             value = column.values[unknown].tolist()[0]
@@ -126,6 +127,27 @@ def given_categories(categories: Iterable[Any], columns: list[Column]) -> list[n
                 f"{listed_values(known.tolist())}."
             )
     return found
+
+
+def training_items(model: Any, X: Any, sample_weight: Any) -> tuple[list[Column], np.ndarray, np.ndarray]:
+    """Columns of the rows with a weight above 0, their codes, and these weights; sets the model's categories.
+
+    ``model.categories`` and ``model.ordinal`` are what the user gave; the model gets ``categories_`` and ``ordinal_``.
+    """
+    columns = answer_columns(model, X, reset=True)
+    n_rows = len(columns[0].values)
+    weights = row_weights(sample_weight, np.empty((n_rows, 1)))
+    weights = np.ones(n_rows) if weights is None else weights
+    kept = weights > 0
+    if not kept.all():
+        columns = [Column(each.values[kept], each.missing[kept], each.declared, each.ordered) for each in columns]
+    if isinstance(model.categories, str):
+        model.categories_ = [observed_categories(each) for each in columns]
+    else:
+        model.categories_ = given_categories(model.categories, columns)
+    model.ordinal_ = ordinal_mask(model.ordinal, columns, getattr(model, "feature_names_in_", ()))
+    codes = np.column_stack([codes_of(column, own) for column, own in zip(columns, model.categories_, strict=True)])
+    return columns, codes, weights[kept]
 
 
 def warn_of_measurements(
@@ -145,13 +167,13 @@ def warn_of_measurements(
 def warn_of_other_values(
     columns: list[Column], categories: list[np.ndarray], codes: np.ndarray, names: Sequence[str], about: str
 ) -> None:
-    """Warn of a column with mostly values that were not there in fit: numbers where there was text, for example."""
+    """Warn of a column with mostly values that were not seen in fit: numbers where there was text, for example."""
     for name, column, known, own in zip(names, columns, categories, codes.T, strict=True):
         strange = own == UNSEEN
         if len(known) and 2 * strange.sum() > (~column.missing).sum():
             warn_caller(
-                f"Column {name} holds values that were not there in fit, such as "
-                f"{column.values[strange].tolist()[0]!r}. They tell nothing about the {about}; the categories are "
+                f"Column {name} holds values that were not seen in fit, such as "
+                f"{column.values[strange].tolist()[0]!r}. They do not affect the {about}; the categories are "
                 f"{listed_values(known.tolist())}."
             )
             return

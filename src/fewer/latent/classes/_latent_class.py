@@ -6,23 +6,32 @@ the product over the answers that are there. Titterington, M. (2006), Some aspec
 """
 
 from collections.abc import Iterable
-from numbers import Integral, Real
+from dataclasses import replace
+from numbers import Real
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.special import gammaln
 from sklearn.base import clone
 from sklearn.callback import with_callbacks
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from fewer._estimators import Interval, StrOptions, fit_context, fit_steps, known_column, warn_caller
+from fewer._estimators import Interval, StrOptions, fit_context, known_column, warn_caller
 from fewer._wording import counted
 from fewer.catalogue import method
-from fewer.latent._components import match_components
-from fewer.latent._latent_model import Climb, Stride, accelerated, climb, row_weights
+from fewer.latent._bayesian_solvers import BayesianSolvers, matched_orders, refuse_fractions
+from fewer.latent._latent_model import (
+    Climb,
+    Stride,
+    accelerated,
+    climb,
+    warn_of_constant_columns,
+    warn_of_few_rows,
+)
 from fewer.latent.classes._class_information import (
     MOST_PARAMETERS,
+    Information,
+    class_information,
     classification_table,
     item_information,
     relative_entropy,
@@ -40,14 +49,11 @@ from fewer.latent.classes._class_steps import (
 )
 from fewer.latent.classes._items import (
     UNSEEN,
-    Column,
     Patterns,
     answer_columns,
     codes_of,
-    given_categories,
-    observed_categories,
-    ordinal_mask,
     response_patterns,
+    training_items,
     warn_of_measurements,
     warn_of_other_values,
 )
@@ -66,13 +72,6 @@ class ClassDraws(NamedTuple):
     log_likelihoods: np.ndarray
 
 
-class DIC(NamedTuple):
-    """Deviance information criterion (less is better), and the effective number of parameters in it."""
-
-    value: float
-    n_effective: float
-
-
 @method(
     tasks=["unsupervised"],
     when="Survey items, symptoms, votes or other categorical columns, with missing answers: which types of rows there "
@@ -87,7 +86,7 @@ class DIC(NamedTuple):
         LatentClass(2, solver="gibbs", n_draws=20, n_burn_in=10, n_chains=1),
     ],
 )
-class LatentClass(RowClasses):
+class LatentClass(BayesianSolvers, RowClasses):
     """Latent class analysis of categorical items, with missing answers.
 
     Parameters
@@ -224,20 +223,12 @@ class LatentClass(RowClasses):
     """
 
     _parameter_constraints = {
-        "n_components": [Interval(Integral, 1, None, closed="left")],
+        **RowClasses._parameter_constraints,
+        **BayesianSolvers._parameter_constraints,
         "ordinal": [StrOptions({"auto"}), "array-like", None],
         "categories": [StrOptions({"auto"}), list, tuple],
         "category_prior": [Interval(Real, 0, None, closed="neither")],
         "weight_concentration_prior": [Interval(Real, 0, None, closed="neither")],
-        "solver": [StrOptions({"em", "variational_bayes", "gibbs"})],
-        "n_init": [Interval(Integral, 1, None, closed="left")],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "tol": [Interval(Real, 0, None, closed="left")],
-        "n_draws": [Interval(Integral, 2, None, closed="left")],
-        "n_burn_in": [Interval(Integral, 0, None, closed="left")],
-        "thin": [Interval(Integral, 1, None, closed="left")],
-        "n_chains": [Interval(Integral, 1, None, closed="left")],
-        "random_state": ["random_state"],
     }
 
     def __init__(
@@ -295,6 +286,8 @@ class LatentClass(RowClasses):
         self._check_solver()
         patterns = self._training_patterns(X, sample_weight)
         self._warn_if_not_identified()
+        warn_of_constant_columns(self, np.flatnonzero([len(each) == 1 for each in self.categories_]))
+        warn_of_few_rows(self.n_components, len(patterns.codes))
         if self.solver == "gibbs":
             return self._fit_draws(patterns, X)
         priors = (float(self.weight_concentration_prior), float(self.category_prior))
@@ -320,32 +313,20 @@ class LatentClass(RowClasses):
             for name in ("category_prior", "weight_concentration_prior"):
                 if getattr(self, name) < 1:
                     raise ValueError(
-                        f"{name}={getattr(self, name)} has no posterior mode: solver='em' needs 1 or more, and "
-                        "solver='variational_bayes' takes less."
+                        f"{name}={getattr(self, name)} has no posterior mode: solver='em' needs at least 1, and "
+                        "solver='variational_bayes' takes smaller values as well."
                     )
 
     def _training_patterns(self, X: Any, sample_weight: Any) -> Patterns:
         """Categories, and the distinct rows; rows of weight 0 are left out."""
-        columns = answer_columns(self, X, reset=True)
-        n_rows = len(columns[0].values)
-        weights = row_weights(sample_weight, np.empty((n_rows, 1)))
-        weights = np.ones(n_rows) if weights is None else weights
-        kept = weights > 0
-        if not kept.all():
-            columns = [Column(each.values[kept], each.missing[kept], each.declared, each.ordered) for each in columns]
-        if isinstance(self.categories, str):
-            self.categories_ = [observed_categories(each) for each in columns]
-        else:
-            self.categories_ = given_categories(self.categories, columns)
-        self.ordinal_ = ordinal_mask(self.ordinal, columns, getattr(self, "feature_names_in_", ()))
+        columns, codes, weights = training_items(self, X, sample_weight)
         if self.ordinal_.any() and self.solver != "em":
             raise ValueError(f"solver={self.solver!r} is for nominal items: use solver='em', or ordinal=None.")
         warn_of_measurements(columns, self.categories_, self._item_names(), "LatentProfile")
-        codes = np.column_stack([codes_of(column, own) for column, own in zip(columns, self.categories_, strict=True)])
-        # An item without any answer has one category, which tells nothing.
+        # An item without any answer has one category, without information.
         sizes = np.maximum([len(each) for each in self.categories_], 1)
-        self._log_unseen = -np.log((weights[kept] @ (codes >= 0)) + sizes + 1)
-        patterns = response_patterns(codes, weights[kept], sizes)
+        self._log_unseen = -np.log((weights @ (codes >= 0)) + sizes + 1)
+        patterns = response_patterns(codes, weights, sizes)
         self.n_components_ = int(self.n_components)
         self.n_rows_ = float(patterns.weights.sum())
         k = self.n_components_
@@ -412,48 +393,30 @@ class LatentClass(RowClasses):
 
     def _fit_draws(self, patterns: Patterns, X: Any):
         """Chains of draws of classes and parameters in turn."""
-        if (patterns.weights != np.round(patterns.weights)).any():
-            raise ValueError("solver='gibbs' draws a class for each row: sample_weight must hold whole numbers.")
-        seeds = check_random_state(self.random_state).randint(np.iinfo(np.int32).max, size=self.n_chains)
-        n_sweeps = self.n_burn_in + self.n_draws * self.thin
-        with fit_steps(self, X, None, n_steps=self.n_chains * n_sweeps) as after_step:
-            chains = []
-            for seed in seeds:
-                chains.append(self._chain(patterns, np.random.RandomState(seed), lambda: after_step("draw")))
-                if chains[-1][1]:
-                    break
-            kept = [draws for draws, _ in chains]
-            shortest = min(len(each) for each in kept)
-            logs = np.array([[draw[1] for draw in draws[:shortest]] for draws in kept])
-            self._keep_draws(patterns, [draw[0] for draws in kept for draw in draws[:shortest]], logs)
-            self.objectives_ = logs.mean(axis=1)
-            self.objective_path_ = logs[0]
-            self.n_iter_ = n_sweeps
-            self.converged_ = True
-        return self
+        refuse_fractions(patterns.weights)
 
-    def _chain(self, patterns: Patterns, random: np.random.RandomState, on_step: Any):
-        """Draws that are kept, each with its log-likelihood, and whether a callback has stopped the chain."""
-        climber = ClassClimb(patterns, self.n_components_, (1.0, 1.0), self.ordinal_)
-        posteriors = class_posteriors(patterns.blocks, climber.classes(climber.start(random)))[0]
-        found: list[tuple[Classes, float]] = []
-        stopped = False
-        for sweep in range(1 - self.n_burn_in, self.n_draws * self.thin + 1):
+        def start(random: np.random.RandomState) -> np.ndarray:
+            climber = ClassClimb(patterns, self.n_components_, (1.0, 1.0), self.ordinal_)
+            return class_posteriors(patterns.blocks, climber.classes(climber.start(random)))[0]
+
+        def sweep(posteriors: np.ndarray, random: np.random.RandomState) -> tuple[np.ndarray, Classes, float]:
             members = drawn_members(posteriors, patterns.weights, random)
             weights = random.dirichlet(members.sum(axis=0) + self.weight_concentration_prior)
             answers = answer_counts(patterns, members) + self.category_prior
             theta = drawn_theta(answers, patterns.offsets, patterns.n_categories, random)
             classes = Classes(np.maximum(weights, 1e-300), theta)
             posteriors, logs = class_posteriors(patterns.blocks, classes)
-            stopped = on_step()
-            if (sweep > 0 and sweep % self.thin == 0) or (stopped and not found):
-                found.append((classes, float(patterns.weights @ logs)))
-            if stopped:
-                break
-        return found, stopped
+            return posteriors, classes, float(patterns.weights @ logs)
 
-    def _keep_draws(self, patterns: Patterns, draws: list[Classes], logs: np.ndarray) -> None:
+        self._patterns = patterns
+        try:
+            return self._fit_chains(X, start, sweep)
+        finally:
+            del self._patterns
+
+    def _keep_draws(self, draws: list[Classes], logs: np.ndarray) -> None:
         """Give the classes of all draws the order of those of the draw with the largest posterior."""
+        patterns = self._patterns
         priors = [
             (self.category_prior - 1) * np.log(each.theta).sum()
             + (self.weight_concentration_prior - 1) * np.log(each.weights).sum()
@@ -461,18 +424,16 @@ class LatentClass(RowClasses):
         ]
         best = draws[int(np.argmax(logs.ravel() + priors))]
         shares = patterns.weights / patterns.weights.sum()
-        # Classes are the same that have the same rows: an empty class has no answers to be known by.
-        rows_of = [(class_posteriors(patterns.blocks, each)[0] * shares[:, None]).T for each in (best, *draws)]
-        partners = [match_components(rows_of[0], each).partners for each in rows_of[1:]]
-        weights = np.array([each.weights[order] for each, order in zip(draws, partners, strict=True)])
-        theta = np.array([each.theta[:, order] for each, order in zip(draws, partners, strict=True)])
+        posteriors = (class_posteriors(patterns.blocks, each)[0] for each in draws)
+        orders = matched_orders(posteriors, class_posteriors(patterns.blocks, best)[0], shares)
+        weights = np.array([each.weights[order] for each, order in zip(draws, orders, strict=True)])
+        theta = np.array([each.theta[:, order] for each, order in zip(draws, orders, strict=True)])
         order = self._keep_classes(
             patterns,
             Classes(weights.mean(axis=0), theta.mean(axis=0)),
             Classes(weights.std(axis=0), theta.std(axis=0)),
         )
         self.draws_ = ClassDraws(weights[:, order], theta[:, :, order], logs)
-        self.lower_bound_ = None
 
     def _classes(self) -> Classes:
         """Sizes and probabilities as the kernels read them; an item without any answer has one row."""
@@ -493,6 +454,13 @@ class LatentClass(RowClasses):
         patterns, unseen = self._new_patterns(X)
         found, logs = class_posteriors(patterns.blocks, self._classes())
         return found[patterns.of_row], logs[patterns.of_row] + unseen
+
+    def _information(self, X: Any, masses: np.ndarray) -> tuple[Information, np.ndarray]:
+        """What the distinct rows of a table tell about the parameters, and which of these each row is."""
+        patterns = self._new_patterns(X)[0]
+        weights = np.bincount(patterns.of_row, weights=masses, minlength=len(patterns.weights))
+        patterns = replace(patterns, weights=weights)
+        return class_information(patterns, self._classes(), self.ordinal_)[0], patterns.of_row
 
     def profile(self):
         """The table of the classes: sizes, item probabilities and standard errors.
@@ -559,69 +527,51 @@ class LatentClass(RowClasses):
     def _drawn_classes(self, n_draws: int, random_state: Any) -> Iterable[Classes]:
         """Draws from the posterior."""
         if self.draws_ is not None:
-            picked = np.unique(np.linspace(0, len(self.draws_.weights) - 1, n_draws).round().astype(int))
-            for place in picked:
+            for place in self._picked_draws(n_draws):
                 yield Classes(self.draws_.weights[place], np.ascontiguousarray(self.draws_.theta[place]))
-        elif self.lower_bound_ is not None:
-            random = check_random_state(random_state)
-            sizes = np.maximum([len(each) for each in self.categories_], 1)
-            offsets = np.concatenate([[0], np.cumsum(sizes)])[:-1]
-            weights, answers = self._posterior[: self.n_components_], self._posterior[self.n_components_ :]
-            answers = answers.reshape(-1, self.n_components_)
-            for _ in range(n_draws):
-                yield Classes(random.dirichlet(weights), drawn_theta(answers, offsets, sizes, random))
-        else:
-            raise ValueError(
-                "DIC needs draws from the posterior: fit with solver='gibbs' or solver='variational_bayes'."
-            )
+            return
+        random = check_random_state(random_state)
+        sizes = np.maximum([len(each) for each in self.categories_], 1)
+        offsets = np.concatenate([[0], np.cumsum(sizes)])[:-1]
+        weights, answers = self._posterior[: self.n_components_], self._posterior[self.n_components_ :]
+        answers = answers.reshape(-1, self.n_components_)
+        for _ in range(n_draws):
+            yield Classes(random.dirichlet(weights), drawn_theta(answers, offsets, sizes, random))
 
-    def dic(self, X, *, n_draws=500, random_state=0):
-        """Deviance information criterion of the observed data, from draws of the posterior: less is better.
-
-        With ``D = -2 log P(X | parameters)``, it is ``mean D + p_D`` with ``p_D = mean D - D(mean parameters)``. It
-        tells too few classes, but hardly ever too many: classes that stay empty cost nothing.
+    def log_lik(self, X, *, n_draws=500, random_state=0):
+        """Log-likelihood of each row under each draw from the posterior, as ``fewer.evaluate.waic`` takes it.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
             Rows, as a rule those of the training table.
         n_draws : int, default=500
-            Number of draws; at most as many as "gibbs" has kept.
+            Number of draws from the posterior of "variational_bayes"; "gibbs" gives all that it has kept.
         random_state : int, RandomState instance or None, default=0
             Draws them, for "variational_bayes".
 
         Returns
         -------
-        dic : DIC
-            ``value``, and ``n_effective``, the effective number of parameters p_D.
+        log_lik : ndarray of shape (n_chains, n_draws, n_samples)
+            In nats, for ``waic``, ``bayes_loo`` and ``compare_models``; one chain for "variational_bayes".
         """
+        self._check_posterior("This")
+        patterns, unseen = self._new_patterns(X)
+        n_chains = 1
+        if self.draws_ is not None:
+            n_chains, n_draws = len(self.draws_.log_likelihoods), len(self.draws_.weights)
+        logs = [class_posteriors(patterns.blocks, each)[1] for each in self._drawn_classes(n_draws, random_state)]
+        found = np.array(logs)[:, patterns.of_row] + unseen
+        return found.reshape(n_chains, -1, len(unseen))
+
+    def _deviances(self, X: Any, n_draws: int, random_state: Any) -> tuple[Iterable[float], float]:
         patterns, unseen = self._new_patterns(X)
         masses = np.bincount(patterns.of_row, minlength=len(patterns.codes)).astype(np.float64)
 
         def deviance(classes: Classes) -> float:
             return -2 * float(masses @ class_posteriors(patterns.blocks, classes)[1] + unseen.sum())
 
-        mean = float(np.mean([deviance(each) for each in self._drawn_classes(n_draws, random_state)]))
-        n_effective = mean - deviance(self._classes())
-        if n_effective < 0:
-            warn_caller(
-                f"The effective number of parameters is {n_effective:.1f}: the draws come from several modes, of which "
-                "the mean is no summary, so that this DIC is too low. Compare by BIC or by the variational bound."
-            )
-        return DIC(mean + n_effective, n_effective)
-
-    def log_evidence(self):
-        """Approximate log evidence of "variational_bayes": the lower bound, and log K! for the orders of the classes.
-
-        Returns
-        -------
-        log_evidence : float
-            More is better; a difference of two models is a log Bayes factor.
-        """
-        check_is_fitted(self)
-        if self.lower_bound_ is None:
-            raise ValueError("Only solver='variational_bayes' has a bound on the evidence.")
-        return float(self.lower_bound_ + gammaln(self.n_components_ + 1))
+        return map(deviance, self._drawn_classes(n_draws, random_state)), deviance(self._classes())
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

@@ -50,6 +50,25 @@ class RowClasses(LatentModel):
         """
         return self.predict_proba(X).argmax(axis=1)
 
+    def fit_predict(self, X, y=None, sample_weight=None):
+        """Fit, and give the most likely class of each row.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows.
+        y : Ignored
+            Not used.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows.
+
+        Returns
+        -------
+        classes : ndarray of shape (n_samples,)
+            Numbers from 0 on; class 0 is the largest.
+        """
+        return self.fit(X, sample_weight=sample_weight).predict(X)
+
     def transform(self, X):
         """Probabilities of the classes, as new columns.
 

@@ -7,7 +7,7 @@ probabilities: with posteriors r_nt,
 
 A regression on W is biased towards no effect. Step three allows for D. Maximum likelihood maximises ``sum_n log sum_t
 P(t | z_n) D_t,W_n f(y_n | t)``. BCH gives row n the weight ``(D^-1)_W,t`` in class t, which is right on average and may
-be negative. Standard errors are robust (sandwich) and take D as known.
+be negative. Standard errors are robust (sandwich), and allow for errors of D.
 """
 
 from dataclasses import dataclass
@@ -18,28 +18,21 @@ from scipy import linalg, stats
 
 from fewer._estimators import StrOptions, checked_array, get_feature_names, validate_params, warn_caller
 from fewer._figures import GREY, PALETTE, Result, new_figure
-from fewer._wording import counted, cut, listed, listed_values, p_digits
+from fewer._wording import counted, cut, listed, listed_values, p_digits, p_words
 from fewer.catalogue import method
-from fewer.latent._latent_model import row_weights
-from fewer.latent.classes._class_information import classification_table, score_covariance, size_information
+from fewer.latent.classes._assignments import Assignments, assignments
+from fewer.latent.classes._class_information import score_covariance, size_information
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
 
 Adjustment = Literal["ml", "bch"]
 _MAX_STEPS = 200
-_UNCLEAR = 1e-3
 _STEEP = 8.0  # log odds for one standard deviation of a covariate
 _CONSTRAINTS: dict[str, list[Any]] = {
     "method": [StrOptions({"ml", "bch"})],
     "sample_weight": ["array-like", None],
 }
-
-
-def assignment_errors(posteriors: np.ndarray, masses: np.ndarray) -> np.ndarray:
-    """``D``: probabilities of being assigned to each class (columns), of the rows of each class (rows)."""
-    table = classification_table(posteriors, masses)
-    return table / np.maximum(table.sum(axis=1, keepdims=True), 1e-300)
 
 
 @dataclass(repr=False)
@@ -220,7 +213,7 @@ class ThreeStepOutcome(Result):
         if len(self.estimates) < 2:
             return "There is one class."
         differ = "differ" if self.p_value <= 0.05 else "do not differ more than by chance"
-        return f"The classes {differ} (p = {p_digits(self.p_value)})."
+        return f"The classes {differ} ({p_words(self.p_value)})."
 
     def __repr__(self) -> str:
         what = "Shares" if self.categories else "Means"
@@ -278,29 +271,6 @@ def _wald(values: np.ndarray, covariance: np.ndarray, n_free: int) -> float:
     return float(stats.chi2.sf(values @ linalg.pinvh(covariance) @ values, n_free))
 
 
-def _assigned(model: Any, X: Any, sample_weight: Any, kept: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """D from all rows; classes and weights of the rows that are kept."""
-    if not hasattr(model, "predict_proba"):
-        raise TypeError(
-            f"{type(model).__name__} has no predict_proba: the three-step method needs a model with one class for each "
-            "row, such as LatentClass or LatentProfile."
-        )
-    posteriors = model.predict_proba(X)
-    if len(posteriors) != len(kept):
-        raise ValueError(f"X has {len(posteriors)} rows, and there are {len(kept)} rows of what is compared with it.")
-    masses = row_weights(sample_weight, posteriors)
-    masses = np.ones(len(posteriors)) if masses is None else masses
-    if posteriors.shape[1] < 2:
-        raise ValueError("The model has one class, and there is nothing to compare.")
-    errors = assignment_errors(posteriors, masses)
-    if np.linalg.svd(errors, compute_uv=False)[-1] < _UNCLEAR:
-        raise ValueError(
-            "Some class has no row of its own among the assignments, so that these cannot be corrected: take fewer "
-            "classes."
-        )
-    return errors, posteriors.argmax(axis=1)[kept], masses[kept]
-
-
 def _left_out(missing: np.ndarray, what: str) -> None:
     if missing.all():
         raise ValueError(f"No row is left: all {len(missing):,} rows are without {what}.")
@@ -342,9 +312,9 @@ def three_step_covariates(
 
     Notes
     -----
-    Standard errors take the classes of step one as known: where these are hardly separated (relative entropy below
-    0.5), they are somewhat too small. A covariate that separates a class perfectly has no finite coefficient: a warning
-    names it, and its standard error is NaN.
+    Standard errors allow for the uncertainty of step one [3]_ where ``model`` is `LatentClass` or `LatentProfile`,
+    fitted to ``X`` with these weights; classes of other models are taken as known. A covariate that separates a class
+    perfectly has no finite coefficient: a warning names it, and its standard error is NaN.
 
     References
     ----------
@@ -352,6 +322,8 @@ def three_step_covariates(
        Analysis 18, 450-469.
     .. [2] Bolck, A., Croon, M. and Hagenaars, J. (2004). Estimating latent structure models with categorical variables:
        one-step versus three-step estimators. Political Analysis 12, 3-27.
+    .. [3] Bakk, Z., Oberski, D. L. and Vermunt, J. K. (2014). Relating latent class assignments to external variables:
+       standard errors for correct inference. Political Analysis 22, 520-540.
 
     Examples
     --------
@@ -372,15 +344,15 @@ def three_step_covariates(
     table = checked_array(covariates, "three_step_covariates", ensure_all_finite="allow-nan", dtype=np.float64)
     missing = np.isnan(table).any(axis=1)
     _left_out(missing, "all covariates")
-    errors, assigned, masses = _assigned(model, X, sample_weight, ~missing)
-    design = np.column_stack([np.ones(len(assigned)), table[~missing]])
+    rows = assignments(model, X, sample_weight, ~missing)
+    design = np.column_stack([np.ones(len(rows.assigned)), table[~missing]])
     names = (
         ["intercept", *(f"x{j}" for j in range(table.shape[1]))] if names is None else ["intercept", *map(str, names)]
     )
     _check_independent(design, names)
-    coefficients, covariance = adjusted_regression(design, assigned, masses, errors, method)
+    coefficients, covariance = adjusted_regression(design, rows, method)
     covariance = _without_limitless(coefficients, covariance, design, names)
-    return ThreeStepCovariates(names, coefficients, covariance, method, float(masses.sum()), errors)
+    return ThreeStepCovariates(names, coefficients, covariance, method, float(rows.masses.sum()), rows.errors)
 
 
 def _check_independent(design: np.ndarray, names: list[str]) -> None:
@@ -407,26 +379,26 @@ def _without_limitless(
         return covariance
     concerned = listed([name for name, here in zip(names, steep.any(axis=0), strict=True) if here])
     warn_caller(
-        f"Classes are separated nearly perfectly by {concerned}: the coefficients have no finite maximum, so that only "
-        "their signs mean something. Leave the covariate out, or merge its values."
+        f"Classes are separated nearly perfectly by {concerned}: the coefficients have no finite estimate, and only "
+        "their signs are meaningful. Leave the covariate out, or merge its values."
     )
     steep[:, 0] = steep.any(axis=1)
     return np.where(np.logical_or.outer(steep.ravel(), steep.ravel()), np.nan, covariance)
 
 
-def adjusted_regression(
-    design: np.ndarray, assigned: np.ndarray, masses: np.ndarray, errors: np.ndarray, method: str
-) -> tuple[np.ndarray, np.ndarray]:
+def adjusted_regression(design: np.ndarray, rows: Assignments, method: str) -> tuple[np.ndarray, np.ndarray]:
     """Coefficients (K - 1, q) of the multinomial logit of the true classes, and their robust covariance.
 
     Newton steps, halved until the objective does not fall. Covariates are standardised on the way.
     """
+    errors, assigned, masses = rows[:3]
     n_classes, n_columns = len(errors), design.shape[1]
     centre, scale = design[:, 1:].mean(axis=0), design[:, 1:].std(axis=0)
     scale = np.where(scale > 0, scale, 1.0)
     standard = np.column_stack([design[:, 0], (design[:, 1:] - centre) / scale])
     likelihoods = errors[:, assigned].T
-    weights = np.linalg.inv(errors)[assigned]
+    inverse = np.linalg.inv(errors)
+    weights = inverse[assigned]
 
     def parts(coefficients: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
         logits = np.column_stack([np.zeros(len(standard)), standard @ coefficients.T])
@@ -469,14 +441,36 @@ def adjusted_regression(
         if gain <= 1e-13 * abs(objective) and np.abs(direction).max() < 1e-7:
             break
     scores = ((posteriors - shares)[:, 1:, None] * standard[:, None, :]).reshape(len(standard), -1)
+    # Derivatives of the posteriors of a row in D_ts: they are 0 but for s = W.
+    if method == "ml":
+        slopes = _posterior_slopes(posteriors, rows, standard)
+    else:
+        slopes = _weight_slopes(inverse, rows, standard)
     bread = linalg.pinvh(curvature(shares, posteriors, full=True))
-    covariance = bread @ (scores.T @ (masses[:, None] * scores)) @ bread
+    covariance = rows.covariance(scores, slopes[1:].reshape(-1, n_classes, n_classes), bread)
     # Back from standardised covariates.
     back = np.eye(n_columns)
     back[1:, 1:] = np.diag(1 / scale)
     back[0, 1:] = -centre / scale
     whole = np.kron(np.eye(n_classes - 1), back)
     return coefficients @ back.T, whole @ covariance @ whole.T
+
+
+def _posterior_slopes(posteriors: np.ndarray, rows: Assignments, values: np.ndarray) -> np.ndarray:
+    """Derivatives in D_ts of ``sum_n posterior_nk values_n``, where posteriors are in proportion to ``D_t,W``."""
+    n_classes = len(rows.errors)
+    assigned = np.eye(n_classes)[rows.assigned]
+    relative = posteriors / np.maximum(rows.errors[:, rows.assigned].T, 1e-12)
+    found = -np.einsum("n,nk,nt,ns,nj->kjts", rows.masses, posteriors, relative, assigned, values, optimize=True)
+    diagonal = np.einsum("n,nt,ns,nj->tjs", rows.masses, relative, assigned, values, optimize=True)
+    found[np.arange(n_classes), :, np.arange(n_classes)] += diagonal
+    return found
+
+
+def _weight_slopes(inverse: np.ndarray, rows: Assignments, values: np.ndarray) -> np.ndarray:
+    """Derivatives in D_ts of ``sum_n (D^-1)_W,k values_n``."""
+    sums = (inverse[rows.assigned] * rows.masses[:, None]).T @ values
+    return -np.einsum("tj,sk->kjts", sums, inverse)
 
 
 @method(
@@ -511,6 +505,10 @@ def three_step_outcome(
         Means or shares of the classes with standard errors, and Wald tests of their differences. Shares by "bch" may be
         somewhat below 0 or above 1; those by "ml" are not.
 
+    Notes
+    -----
+    Standard errors allow for the uncertainty of step one, as those of `three_step_covariates` do.
+
     References
     ----------
     .. [1] Bakk, Z., Tekle, F. B. and Vermunt, J. K. (2013). Estimating the association between latent class membership
@@ -531,13 +529,13 @@ def three_step_outcome(
     """
     values, missing, categories = _outcome_values(outcome)
     _left_out(missing, "the outcome")
-    errors, assigned, masses = _assigned(model, X, sample_weight, ~missing)
+    rows = assignments(model, X, sample_weight, ~missing)
     values = values[~missing]
     if method == "bch":
-        estimates, covariance = _weighted_means(values, np.linalg.inv(errors)[assigned], masses)
+        estimates, covariance = _weighted_means(values, rows)
     else:
-        estimates, covariance = _mixture_means(values, errors[:, assigned].T, masses, bool(categories))
-    return ThreeStepOutcome(categories, estimates, covariance, method, float(masses.sum()))
+        estimates, covariance = _mixture_means(values, rows, bool(categories))
+    return ThreeStepOutcome(categories, estimates, covariance, method, float(rows.masses.sum()))
 
 
 def _outcome_values(outcome: Any) -> tuple[np.ndarray, np.ndarray, list[Any]]:
@@ -564,19 +562,23 @@ def _outcome_values(outcome: Any) -> tuple[np.ndarray, np.ndarray, list[Any]]:
     return indicators, missing, categories
 
 
-def _weighted_means(values: np.ndarray, weights: np.ndarray, masses: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _weighted_means(values: np.ndarray, rows: Assignments) -> tuple[np.ndarray, np.ndarray]:
     """Means (K, C) by BCH weights, and their robust covariance."""
-    sizes = masses @ weights
-    means = (weights * masses[:, None]).T @ values / sizes[:, None]
-    influence = weights[:, :, None] * (values[:, None, :] - means) / sizes[:, None]
-    influence = influence.reshape(len(values), -1)
-    return means, influence.T @ (masses[:, None] * influence)
+    inverse = np.linalg.inv(rows.errors)
+    weights, n_classes = inverse[rows.assigned], len(inverse)
+    sizes = rows.masses @ weights
+    means = (weights * rows.masses[:, None]).T @ values / sizes[:, None]
+    scores = (weights[:, :, None] * (values[:, None, :] - means)).reshape(len(values), -1)
+    # Of class k, the gaps are those to its own mean.
+    sums = _weight_slopes(inverse, rows, np.column_stack([values, np.ones(len(values))]))
+    slopes = sums[:, :-1] - means[:, :, None, None] * sums[:, -1:]
+    bread = np.diag(1 / np.repeat(sizes, values.shape[1]))
+    return means, rows.covariance(scores, slopes.reshape(-1, n_classes, n_classes), bread)
 
 
-def _mixture_means(
-    values: np.ndarray, likelihoods: np.ndarray, masses: np.ndarray, categorical: bool
-) -> tuple[np.ndarray, np.ndarray]:
-    """Means of normal outcomes, or shares of categories, by EM with known probabilities of the assignments."""
+def _mixture_means(values: np.ndarray, rows: Assignments, categorical: bool) -> tuple[np.ndarray, np.ndarray]:
+    """Means of normal outcomes, or shares of categories, by EM with given probabilities of the assignments."""
+    likelihoods, masses = rows.errors[:, rows.assigned].T, rows.masses
     n_classes = likelihoods.shape[1]
     sizes = np.full(n_classes, 1 / n_classes)
     start = likelihoods / likelihoods.sum(axis=1, keepdims=True) * masses[:, None]
@@ -606,32 +608,32 @@ def _mixture_means(
         if not categorical:
             variances = np.maximum((members * (values - means[:, 0]) ** 2).sum(axis=0) / counts, lowest)
     if categorical:
-        return means, _share_covariance(values, posteriors, masses, sizes, means)
-    return means, _normal_covariance(values[:, 0], posteriors, masses, sizes, means[:, 0], variances)
+        return means, _share_covariance(values, posteriors, rows, sizes, means)
+    return means, _normal_covariance(values[:, 0], posteriors, rows, sizes, means[:, 0], variances)
 
 
 def _robust_covariance(
-    posteriors: np.ndarray, masses: np.ndarray, sizes: np.ndarray, scores: list[np.ndarray], complete: list[np.ndarray]
+    posteriors: np.ndarray, rows: Assignments, sizes: np.ndarray, scores: list[np.ndarray], complete: list[np.ndarray]
 ) -> tuple[np.ndarray, np.ndarray]:
     """Sandwich covariance of all parameters, class after class with its size first, and where the classes begin."""
     starts = np.concatenate([[0], np.cumsum([each.shape[1] for each in scores])])
-    information = size_information(sizes, masses, starts) - score_covariance(posteriors, masses, scores)
+    information = size_information(sizes, rows.masses, starts) - score_covariance(posteriors, rows.masses, scores)
     for k, each in enumerate(complete):
         information[starts[k] + 1 : starts[k + 1], starts[k] + 1 : starts[k + 1]] += each
-    rows = np.column_stack([posteriors[:, [k]] * each for k, each in enumerate(scores)])
-    rows[:, starts[:-1]] -= sizes
+    sums = np.column_stack([posteriors[:, [k]] * each for k, each in enumerate(scores)])
+    sums[:, starts[:-1]] -= sizes
+    slopes = np.concatenate([_posterior_slopes(posteriors, rows, each)[k] for k, each in enumerate(scores)])
     free = np.delete(np.arange(starts[-1]), 0)
     bread = linalg.pinvh(information[np.ix_(free, free)])
-    meat = rows[:, free].T @ (masses[:, None] * rows[:, free])
     found = np.zeros_like(information)
-    found[np.ix_(free, free)] = bread @ meat @ bread
+    found[np.ix_(free, free)] = rows.covariance(sums[:, free], slopes[free], bread)
     return found, starts
 
 
 def _normal_covariance(
     values: np.ndarray,
     posteriors: np.ndarray,
-    masses: np.ndarray,
+    rows: Assignments,
     sizes: np.ndarray,
     means: np.ndarray,
     variances: np.ndarray,
@@ -639,25 +641,25 @@ def _normal_covariance(
     scores, complete = [], []
     for k, (mean, variance) in enumerate(zip(means, variances, strict=True)):
         gaps = values - mean
-        own = masses * posteriors[:, k]
+        own = rows.masses * posteriors[:, k]
         scores.append(np.column_stack([np.ones(len(gaps)), gaps / variance, (gaps**2 / variance - 1) / 2]))
         across = own @ gaps / variance
         complete.append(np.array([[own.sum() / variance, across], [across, own @ gaps**2 / (2 * variance)]]))
-    covariance, starts = _robust_covariance(posteriors, masses, sizes, scores, complete)
+    covariance, starts = _robust_covariance(posteriors, rows, sizes, scores, complete)
     places = starts[:-1] + 1
     return covariance[np.ix_(places, places)]
 
 
 def _share_covariance(
-    indicators: np.ndarray, posteriors: np.ndarray, masses: np.ndarray, sizes: np.ndarray, shares: np.ndarray
+    indicators: np.ndarray, posteriors: np.ndarray, rows: Assignments, sizes: np.ndarray, shares: np.ndarray
 ) -> np.ndarray:
     """Covariance of the shares (K C, K C): in logits against the first category, then by the delta method."""
     scores, complete, slopes = [], [], []
     for k, own in enumerate(shares):
         spread = np.diag(own) - np.outer(own, own)
         scores.append(np.column_stack([np.ones(len(indicators)), indicators[:, 1:] - own[1:]]))
-        complete.append(masses @ posteriors[:, k] * spread[1:, 1:])
+        complete.append(rows.masses @ posteriors[:, k] * spread[1:, 1:])
         slopes.append(np.column_stack([np.zeros(len(own)), spread[:, 1:]]))
-    covariance, _ = _robust_covariance(posteriors, masses, sizes, scores, complete)
+    covariance, _ = _robust_covariance(posteriors, rows, sizes, scores, complete)
     slope = linalg.block_diag(*slopes)
     return slope @ covariance @ slope.T

@@ -7,7 +7,7 @@ weighted by tf-idf as words are, beside the weighted words themselves if wanted.
 class. It is empty in new rows, and its posterior mean, ``sum_k m_k theta_{class, k}``, is the prediction.
 """
 
-from numbers import Integral, Real
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -274,15 +274,11 @@ class ComponentClassifier(ClassifierMixin, CountModel):
     """
 
     _parameter_constraints = {
-        "n_components": [Interval(Integral, 1, None, closed="left")],
+        **CountModel._parameter_constraints,
         "label_weight": [Interval(Real, 0, None, closed="neither"), str],
         "doc_topic_prior": [Interval(Real, 0, None, closed="neither")],
         "topic_word_prior": [Interval(Real, 0, None, closed="neither")],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "tol": [Interval(Real, 0, None, closed="left")],
-        "n_init": [Interval(Integral, 1, None, closed="left")],
         "vectorizer": [HasMethods(["fit_transform", "transform"]), None],
-        "random_state": ["random_state"],
     }
 
     def __init__(

@@ -19,7 +19,7 @@ from fewer._estimators import HasMethods, Interval, StrOptions, fit_context
 from fewer.catalogue import method
 from fewer.latent._count_model import CountModel, refuse_fractions, warn_of_small_counts
 from fewer.latent._latent_model import Climb, climb, row_weights
-from fewer.latent._passes import count_rows, count_table, folded_in, mixture_sums, posterior_weights
+from fewer.latent._passes import count_rows, count_table, folded_in, mixture_fits, mixture_sums, posterior_weights
 from fewer.latent.counts._gibbs import direct_gibbs, gibbs_rows, token_gibbs
 from fewer.latent.counts._updates import (
     FIRST_ESTIMATE,
@@ -29,6 +29,7 @@ from fewer.latent.counts._updates import (
     nmf_cycle,
     normalised,
     online_components,
+    quickly_folded,
     row_bounds,
     starting_concentrations,
     variational_cycle,
@@ -38,6 +39,8 @@ _FOLD_IN = 200
 _FOLD_TOL = 1e-6
 _SAMPLERS = ("gibbs", "rb_gibbs")
 _ROWS_FOR_BLOCKS = 2000
+_MOST_TOKENS = 5e8
+"""Tokens with a label of their own take some 20 bytes each while they are set up."""
 
 
 @method(
@@ -182,7 +185,7 @@ class DiscreteComponentAnalysis(CountModel):
     component_counts_: np.ndarray | None
 
     _parameter_constraints = {
-        "n_components": [Interval(Integral, 1, None, closed="left")],
+        **CountModel._parameter_constraints,
         "model": [StrOptions({"gp", "cgp", "dm"})],
         "solver": [StrOptions({"variational", "gibbs", "rb_gibbs", "nmf"})],
         "doc_topic_prior": [Interval(Real, 0, None, closed="neither"), "array-like", StrOptions({"auto"})],
@@ -190,18 +193,14 @@ class DiscreteComponentAnalysis(CountModel):
         "zero_prior": [Interval(Real, 0, 1, closed="left"), "array-like"],
         "topic_word_prior": [Interval(Real, 0, None, closed="neither")],
         "feature_groups": ["array-like", None],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "tol": [Interval(Real, 0, None, closed="left")],
         "n_burn_in": [Interval(Integral, 0, None, closed="left")],
         "n_draws": [Interval(Integral, 1, None, closed="left")],
-        "n_init": [Interval(Integral, 1, None, closed="left")],
         "init": [StrOptions({"online", "dirichlet", "rows"}), "array-like"],
         "learning_decay": [Interval(Real, 0, 1, closed="both")],
         "learning_offset": [Interval(Real, 0, None, closed="left")],
         "total_samples": [Interval(Real, 0, None, closed="neither")],
         "vectorizer": [HasMethods(["fit_transform", "transform"]), None],
         "n_jobs": [Integral, None],
-        "random_state": ["random_state"],
     }
 
     def __init__(
@@ -278,6 +277,12 @@ class DiscreteComponentAnalysis(CountModel):
             if weights is not None:
                 raise ValueError(f"sample_weight is not supported with solver={self.solver!r}; use 'variational'.")
             refuse_fractions(counts, f"solver={self.solver!r}", getattr(self, "feature_names_in_", None))
+        n_tokens = float(counts.sum())
+        if self.solver == "rb_gibbs" and n_tokens > _MOST_TOKENS:
+            raise ValueError(
+                f"The counts sum to {n_tokens:.2g}, and solver='rb_gibbs' keeps a label for each of these tokens, "
+                f"{_MOST_TOKENS:.0g} at most. Use 'variational' or 'gibbs', or divide the counts by a unit."
+            )
         self._dtype = counts.dtype.name
         table = count_table(counts, weights)
         fixed = constants(table.rows, prior if self.solver != "nmf" else prior._replace(dirichlet=False))
@@ -382,7 +387,7 @@ class DiscreteComponentAnalysis(CountModel):
                 self._statistics = theta * (self.weights_ * self._mean_total * self.total_samples)
         table = count_table(counts)
         start = starting_concentrations(table.totals, prior)
-        a = self._folded(count_rows(counts), start, theta, prior)
+        a = quickly_folded(table.rows, start, theta, prior)
         objective = float(np.mean(row_bounds(table.rows, table.totals, a, theta, prior)))
         weights, _ = posterior_weights(a, prior.alpha, prior.scale)
         expected = theta * mixture_sums(table.columns, theta, weights)[0]
@@ -409,7 +414,7 @@ class DiscreteComponentAnalysis(CountModel):
         groups = np.zeros(n_features, dtype=np.int64)
         if self.feature_groups is not None:
             if not dirichlet or self.solver == "nmf":
-                raise ValueError("feature_groups need model='dm' and a solver other than 'nmf'.")
+                raise ValueError("feature_groups needs model='dm' and a solver other than 'nmf'.")
             groups = np.unique(np.asarray(self.feature_groups), return_inverse=True)[1]
             if len(groups) != n_features:
                 raise ValueError(f"feature_groups has {len(groups)} labels, and the table has {n_features} columns.")
@@ -561,7 +566,7 @@ class DiscreteComponentAnalysis(CountModel):
             theta = np.maximum(theta, 1e-12)
             unknown = a.sum(axis=1) == 0  # none of the row's columns was seen in fit
             a[unknown] = totals[unknown, None] / self.n_components_
-            fits = mixture_sums(rows, a, theta)[1]
+            fits = mixture_fits(rows, a, theta)
             return constants(rows, prior._replace(dirichlet=False)) + fits - totals
         # That all components are there has this probability in the conditional model.
         return row_bounds(rows, totals, a, theta, prior) + np.log1p(-self.rho_).sum()

@@ -28,7 +28,7 @@ from numba import njit
 from fewer._kernels._arrays import read_only
 from fewer._kernels._draws import next_bits
 from fewer.latent._latent_model import Climb
-from fewer.latent._passes import CountTable, Rows, mixture_sums
+from fewer.latent._passes import CountTable, Rows, mixture_fits
 from fewer.latent.counts._updates import Prior, estimated_prior, normalised
 
 _BLOCKS = 4
@@ -382,17 +382,21 @@ class TokenSampler:
         self.labels[:] = random.randint(self.word_counts.shape[1], size=len(self.labels))
         lists = (self.row_starts, self.row_sizes, self.row_labels, self.row_counts)
         _count_labels(self.token_rows, self.token_words, self.labels, self.word_counts, *lists)
-        np.add.at(self.totals, self.prior.groups, self.word_counts)
+        self.totals += self._group_totals(self.word_counts)
 
     def start_near(self, expected: np.ndarray) -> None:
         """Give all tokens components by a first cycle that takes these counts of columns for known."""
         known = np.round(expected).astype(np.int32)
-        known_totals = np.array([known[self.prior.groups == group].sum(axis=0) for group in range(len(self.totals))])
+        known_totals = self._group_totals(known)
         self.word_counts += known
         self.totals += known_totals
         self.cycle()
         self.word_counts -= known
         self.totals -= known_totals
+
+    def _group_totals(self, word_counts: np.ndarray) -> np.ndarray:
+        """Counts of components in each group of columns."""
+        return np.array([word_counts[self.prior.groups == group].sum(axis=0) for group in range(len(self.totals))])
 
     def cycle(self, pool: ThreadPoolExecutor | None = None) -> None:
         """Give every token a new component."""
@@ -490,7 +494,7 @@ def token_gibbs(
             if check:
                 theta = normalised(sampler.word_counts + prior.gamma, prior.groups)
                 scores = expected_scores(counts, sampler.prior, rho)
-                fits = mixture_sums(table.rows, scores, theta)[1]
+                fits = mixture_fits(table.rows, scores, theta)
                 path.append(float(fits.sum() - (0 if prior.dirichlet else scores.sum())))
             if stopped:
                 break

@@ -16,7 +16,7 @@ import numpy as np
 from scipy import sparse
 from scipy.special import digamma, gammaln
 
-from fewer.latent._passes import CountTable, Rows, count_table, folded_in, mixture_sums, posterior_weights
+from fewer.latent._passes import CountTable, Rows, count_table, folded_in, mixture_fits, mixture_sums, posterior_weights
 
 _STEPS = 5
 _EVERY = 5
@@ -140,7 +140,7 @@ def online_components(
                 continue
             theta = normalised(expected + prior.gamma, prior.groups)
             a = starting_concentrations(table.totals, prior)
-            a = folded_in(table.rows, a, theta, prior.alpha, prior.scale, bayes=True, max_iter=_INNER, tol=1e-3)
+            a = quickly_folded(table.rows, a, theta, prior)
             factors, _ = posterior_weights(a, prior.alpha, prior.scale)
             n_blocks += 1
             share = (1.0 + n_blocks) ** -0.7
@@ -149,10 +149,15 @@ def online_components(
     return expected
 
 
+def quickly_folded(rows: Rows, start: np.ndarray, theta: np.ndarray, prior: Prior) -> np.ndarray:
+    """Concentrations of a block of rows, as far as components that the next block moves anyway need them."""
+    return folded_in(rows, start, theta, prior.alpha, prior.scale, bayes=True, max_iter=_INNER, tol=1e-3)
+
+
 def row_bounds(rows: Rows, totals: np.ndarray, a: np.ndarray, theta: np.ndarray, prior: Prior) -> np.ndarray:
     """Lower bound on the log-likelihood of each row, for given components."""
     weights, bounds = weights_and_bounds(a, totals, prior)
-    return constants(rows, prior) + bounds + mixture_sums(rows, weights, theta)[1]
+    return constants(rows, prior) + bounds + mixture_fits(rows, weights, theta)
 
 
 def nmf_cycle(table: CountTable, fixed: np.ndarray, state: tuple[np.ndarray, np.ndarray]):

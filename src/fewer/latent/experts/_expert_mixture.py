@@ -5,16 +5,17 @@ table. A column that is constant, or never observed, in training counts as missi
 """
 
 from numbers import Real
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from sklearn.base import ClassifierMixin
+from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from fewer._estimators import Interval, encoded_classes, validated
-from fewer.latent._latent_model import LatentModel, row_weights
+from fewer.latent._latent_model import LatentModel, row_weights, warn_of_constant_columns
 from fewer.latent._normal_wishart import single_normal_wishart
-from fewer.latent.experts._prediction import Mixture
+from fewer.latent.experts._incomplete_rows import Mixture
 from fewer.latent.experts._variational import Priors
 from fewer.latent.mixtures._class_mixture import kmeans_labels
 
@@ -22,16 +23,6 @@ from fewer.latent.mixtures._class_mixture import kmeans_labels
 DOMINANT = 0.005
 # Added to the variances of standardised columns, so that collinear columns have a precision matrix.
 _RIDGE = 1e-3
-PRIOR_CONSTRAINTS = {
-    "concentration_shape_prior": [Interval(Real, 0, None, closed="neither")],
-    "concentration_rate_prior": [Interval(Real, 0, None, closed="neither")],
-    "mean_precision_prior": [Interval(Real, 0, None, closed="neither")],
-    "degrees_of_freedom_prior": [Interval(Real, 0, None, closed="neither"), None],
-    "coef_shape_prior": [Interval(Real, 0, None, closed="neither")],
-    "coef_rate_prior": [Interval(Real, 0, None, closed="neither")],
-    "coef_mean_precision_prior": [Interval(Real, 0, None, closed="neither")],
-    "sparse_experts": ["boolean"],
-}
 
 
 class Training(NamedTuple):
@@ -45,6 +36,18 @@ class Training(NamedTuple):
 
 class ExpertMixture(ClassifierMixin, LatentModel):
     """Base of the mixtures of experts: standardised rows, priors, and fitted attributes in the units of the table."""
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **LatentModel._parameter_constraints,
+        "concentration_shape_prior": [Interval(Real, 0, None, closed="neither")],
+        "concentration_rate_prior": [Interval(Real, 0, None, closed="neither")],
+        "mean_precision_prior": [Interval(Real, 0, None, closed="neither")],
+        "degrees_of_freedom_prior": [Interval(Real, 0, None, closed="neither"), None],
+        "coef_shape_prior": [Interval(Real, 0, None, closed="neither")],
+        "coef_rate_prior": [Interval(Real, 0, None, closed="neither")],
+        "coef_mean_precision_prior": [Interval(Real, 0, None, closed="neither")],
+        "sparse_experts": ["boolean"],
+    }
 
     concentration_shape_prior: float
     concentration_rate_prior: float
@@ -68,6 +71,7 @@ class ExpertMixture(ClassifierMixin, LatentModel):
         X, y, weights = X[rows], y[rows], weights[rows]
         self.classes_, codes = encoded_classes(y, type(self).__name__)
         self._center, self._scale, self._varies = column_units(X, weights)
+        warn_of_constant_columns(self, np.flatnonzero(~self._varies))
         chosen = codes[:, None] == (np.arange(len(self.classes_)) if len(self.classes_) > 2 else [1])
         return Training(self._standardised(X), np.where(chosen, 1.0, -1.0), weights, rows)
 
@@ -151,6 +155,18 @@ class ExpertMixture(ClassifierMixin, LatentModel):
     def _in_units_of_the_table(self, Z: np.ndarray, X: Any) -> np.ndarray:
         X = np.asarray(validated(self, X, reset=False, dtype=np.float64, ensure_all_finite="allow-nan"))
         return np.where(np.isnan(X), Z * self._scale + self._center, X)
+
+    def _drawn_rows(self, mixture: Mixture, n_samples: int, random_state: Any) -> tuple[np.ndarray, np.ndarray]:
+        """Rows and classes that are drawn from a mixture."""
+        random = check_random_state(random_state)
+        chosen = random.choice(len(mixture.weights), n_samples, p=mixture.weights / mixture.weights.sum())
+        factors = np.linalg.cholesky(mixture.precisions)
+        noise = random.normal(size=(n_samples, mixture.means.shape[1], 1))
+        Z = mixture.means[chosen] + np.linalg.solve(factors.transpose(0, 2, 1)[chosen], noise)[..., 0]
+        labels = np.einsum("np,ncp->nc", Z, mixture.coef[chosen, :, :-1]) + mixture.coef[chosen, :, -1]
+        labels += random.normal(size=labels.shape)
+        codes = labels.argmax(axis=1) if labels.shape[1] > 1 else (labels[:, 0] > 0).astype(int)
+        return Z * self._scale + self._center, self.classes_[codes]
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

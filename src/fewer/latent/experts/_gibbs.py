@@ -12,8 +12,7 @@ import numpy as np
 from scipy.special import log_ndtr, logsumexp, ndtri_exp
 
 from fewer.latent._normal_wishart import draw_normal_wishart
-from fewer.latent.experts._incomplete_rows import conditionals, draw_missing, quadratics_of
-from fewer.latent.experts._prediction import Mixture
+from fewer.latent.experts._incomplete_rows import Mixture, conditionals, draw_missing, quadratics_of
 from fewer.latent.experts._variational import (
     Experts,
     Hyper,

@@ -4,7 +4,7 @@ The gates are a Dirichlet-process mixture of normal distributions, so that the n
 entries are integrated out in closed form; ``_variational.py`` has the model.
 """
 
-from numbers import Integral, Real
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -17,10 +17,9 @@ from fewer._estimators import Interval, StrOptions, fit_context
 from fewer.catalogue import method
 from fewer.latent._latent_model import Climb, climb
 from fewer.latent._normal_wishart import NormalWishart, expectations
-from fewer.latent.experts._expert_mixture import DOMINANT, PRIOR_CONSTRAINTS, ExpertMixture
+from fewer.latent.experts._expert_mixture import DOMINANT, ExpertMixture
 from fewer.latent.experts._gibbs import Draw, first_draw, gibbs_sweep
-from fewer.latent.experts._incomplete_rows import blocks_of
-from fewer.latent.experts._prediction import Mixture, imputed, predicted
+from fewer.latent.experts._incomplete_rows import Mixture, blocks_of, imputed, predicted
 from fewer.latent.experts._variational import Priors, State, Table, starting_state, stick_weights, variational_step
 
 
@@ -78,10 +77,10 @@ class IQGMEClassifier(ExpertMixture):
         It stops when the bound changes by less than this share of its size.
     n_burn_in : int, default=1000
         First sweeps of the Gibbs sampler, which are not used.
-    n_draws : int, default=500
-        Sweeps after these.
+    n_draws : int, default=100
+        Draws that are kept for predictions.
     thin : int, default=5
-        Every so many of these are kept for predictions.
+        Sweeps between two draws that are kept.
     random_state : int, RandomState instance or None, default=None
         Draws the starts, and all of the Gibbs sampler.
 
@@ -160,17 +159,12 @@ class IQGMEClassifier(ExpertMixture):
 
     _size_parameter = "n_components"
     _parameter_constraints = {
-        "n_components": [Interval(Integral, 1, None, closed="left")],
+        **ExpertMixture._parameter_constraints,
         "solver": [StrOptions({"variational_bayes", "gibbs"})],
-        **PRIOR_CONSTRAINTS,
         "init": [StrOptions({"kmeans", "random"})],
-        "n_init": [Interval(Integral, 1, None, closed="left")],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "tol": [Interval(Real, 0, None, closed="left")],
         "n_burn_in": [Interval(Integral, 0, None, closed="left")],
         "n_draws": [Interval(Integral, 1, None, closed="left")],
         "thin": [Interval(Integral, 1, None, closed="left")],
-        "random_state": ["random_state"],
     }
 
     def __init__(
@@ -191,7 +185,7 @@ class IQGMEClassifier(ExpertMixture):
         max_iter=500,
         tol=1e-6,
         n_burn_in=1000,
-        n_draws=500,
+        n_draws=100,
         thin=5,
         random_state=None,
     ):
@@ -255,10 +249,14 @@ class IQGMEClassifier(ExpertMixture):
         if self.solver == "gibbs":
             n_init, self.n_init = self.n_init, 1
             try:
-                return self._fit_starts(sample, X, y, n_steps=self.n_burn_in + self.n_draws)
+                return self._fit_starts(sample, X, y, n_steps=self._n_sweeps())
             finally:
                 self.n_init = n_init
         return self._fit_starts(run, X, y)
+
+    def _n_sweeps(self) -> int:
+        """The likelihood of a draw is known one sweep later."""
+        return self.n_burn_in + max(self.n_draws * self.thin, self.n_draws + 1)
 
     def _sampled(self, table: Table, priors: Priors, draw: Draw, random: Any, on_step: Any) -> Climb:
         """The draws that are kept, best first, and the log-likelihood at each sweep."""
@@ -266,7 +264,7 @@ class IQGMEClassifier(ExpertMixture):
         kept: list[Draw] = []
         fits: list[float] = []
         stopped = False
-        n_steps = self.n_burn_in + self.n_draws
+        n_steps = self._n_sweeps()
         while len(path) < n_steps and not stopped:
             present = draw
             draw, fit = gibbs_sweep(table, priors, present, random)
@@ -385,6 +383,44 @@ class IQGMEClassifier(ExpertMixture):
         densities = np.stack([predicted(Z, mixture).log_densities for mixture in self._mixtures()])
         return np.logaddexp.reduce(densities, axis=0) - np.log(len(densities)) + self._log_units(Z)
 
+    def log_lik(self, X, y=None):
+        """Log-likelihood of each row under each draw of "gibbs", as ``fewer.evaluate.waic`` takes it.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows, as a rule those of the training table; NaN where a value is missing.
+        y : array-like of shape (n_samples,), default=None
+            Their classes. With them it is that of the observed entries and the class, and else of the entries alone.
+
+        Returns
+        -------
+        log_lik : ndarray of shape (n_draws, n_samples)
+            In nats, for ``waic``, ``bayes_loo`` and ``compare_models``.
+        """
+        check_is_fitted(self)
+        if self._gates is not None:
+            raise ValueError("log_lik needs draws from the posterior: fit with solver='gibbs'.")
+        Z = self._rows(X)
+        found = [predicted(Z, mixture) for mixture in self._mixtures()]
+        logs = np.stack([each.log_densities for each in found]) + self._log_units(Z)
+        if y is None:
+            return logs
+        codes = self._codes_of(y, len(Z))
+        shares = np.stack([self._class_probabilities(each.probabilities) for each in found])
+        return logs + np.log(np.maximum(shares[:, np.arange(len(Z)), codes], np.finfo(float).tiny))
+
+    def _codes_of(self, y: Any, n_rows: int) -> np.ndarray:
+        """Place of each label among the classes."""
+        labels = np.asarray(y)
+        if labels.shape != (n_rows,):
+            raise ValueError(f"X has {n_rows} rows, and y has the shape {labels.shape}.")
+        known = {label: code for code, label in enumerate(self.classes_.tolist())}
+        strange = [label for label in labels.tolist() if label not in known]
+        if strange:
+            raise ValueError(f"y holds {strange[0]!r}, which is not one of the classes {self.classes_.tolist()}.")
+        return np.array([known[label] for label in labels.tolist()])
+
     def transform(self, X):
         """Probabilities of the experts, given the observed entries of each row.
 
@@ -475,14 +511,4 @@ class IQGMEClassifier(ExpertMixture):
             Classes.
         """
         check_is_fitted(self)
-        random = check_random_state(random_state)
-        mixture = self._mixtures()[0]
-        chosen = random.choice(len(mixture.weights), n_samples, p=mixture.weights / mixture.weights.sum())
-        factors = np.linalg.cholesky(mixture.precisions)
-        noise = random.normal(size=(n_samples, mixture.means.shape[1], 1))
-        Z = mixture.means[chosen] + np.linalg.solve(factors.transpose(0, 2, 1)[chosen], noise)[..., 0]
-        X = Z * self._scale + self._center
-        labels = np.einsum("np,ncp->nc", Z, mixture.coef[chosen, :, :-1]) + mixture.coef[chosen, :, -1]
-        labels += random.normal(size=labels.shape)
-        codes = labels.argmax(axis=1) if labels.shape[1] > 1 else (labels[:, 0] > 0).astype(int)
-        return X, self.classes_[codes]
+        return self._drawn_rows(self._mixtures()[0], n_samples, random_state)

@@ -12,14 +12,14 @@ from typing import Any
 import numpy as np
 from scipy.cluster.hierarchy import fcluster, linkage
 from sklearn.callback import with_callbacks
-from sklearn.utils.validation import check_is_fitted, column_or_1d
+from sklearn.utils.validation import check_is_fitted
 
 from fewer._estimators import Interval, fit_context
 from fewer.catalogue import method
-from fewer.latent._latent_model import climb
+from fewer.latent._latent_model import climb, labels_of_rows
 from fewer.latent._normal_wishart import NormalWishart, expectations
-from fewer.latent.experts._expert_mixture import DOMINANT, PRIOR_CONSTRAINTS, ExpertMixture
-from fewer.latent.experts._prediction import Mixture, Prediction, imputed, predicted
+from fewer.latent.experts._expert_mixture import DOMINANT, ExpertMixture
+from fewer.latent.experts._incomplete_rows import Mixture, Prediction, imputed, predicted
 from fewer.latent.experts._shared_experts import (
     SharedState,
     Tasks,
@@ -162,15 +162,10 @@ class IQGMEMultiTask(ExpertMixture):
 
     _size_parameter = "n_atoms"
     _parameter_constraints = {
-        "n_components": [Interval(Integral, 1, None, closed="left")],
+        **ExpertMixture._parameter_constraints,
         "n_atoms": [Interval(Integral, 1, None, closed="left")],
-        **PRIOR_CONSTRAINTS,
         "atom_concentration_shape_prior": [Interval(Real, 0, None, closed="neither")],
         "atom_concentration_rate_prior": [Interval(Real, 0, None, closed="neither")],
-        "n_init": [Interval(Integral, 1, None, closed="left")],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "tol": [Interval(Real, 0, None, closed="left")],
-        "random_state": ["random_state"],
     }
 
     def __init__(
@@ -212,7 +207,7 @@ class IQGMEMultiTask(ExpertMixture):
 
     @with_callbacks
     @fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X, y, task_labels=None):
+    def fit(self, X, y, task_labels=None, sample_weight=None):
         """Find the experts, and which tasks share them.
 
         Parameters
@@ -223,14 +218,17 @@ class IQGMEMultiTask(ExpertMixture):
             Classes, the same in all tasks.
         task_labels : array-like of shape (n_samples,), default=None
             The task of each row; by default there is one task.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows.
 
         Returns
         -------
         self : object
             The fitted estimator.
         """
-        training = self._training(X, y, None)
-        labels = np.zeros(len(y), dtype=int) if task_labels is None else _checked_tasks(task_labels, len(y))
+        training = self._training(X, y, sample_weight)
+        n_rows = len(np.asarray(y))
+        labels = np.zeros(n_rows, int) if task_labels is None else labels_of_rows(task_labels, n_rows, "task_labels")
         self.tasks_, codes = np.unique(labels[training.rows], return_inverse=True)
         priors = self._priors(training)
         atom_priors = priors._replace(
@@ -238,7 +236,8 @@ class IQGMEMultiTask(ExpertMixture):
             concentration_rate=self.atom_concentration_rate_prior,
         )
         missing = np.isnan(training.Z)
-        tasks = Tasks(np.where(missing, 0.0, training.Z), missing, training.signs, codes, len(self.tasks_))
+        values = np.where(missing, 0.0, training.Z)
+        tasks = Tasks(values, missing, training.signs, codes, training.weights, len(self.tasks_))
         starts = _starts(len(self.tasks_))
 
         def run(random, on_step):
@@ -277,11 +276,11 @@ class IQGMEMultiTask(ExpertMixture):
                 raise ValueError(f"task_labels is missing: the task of each row, one of {self.tasks_.tolist()}.")
             codes = np.zeros(len(Z), dtype=int)
         else:
-            labels = _checked_tasks(task_labels, len(Z))
+            labels = labels_of_rows(task_labels, len(Z), "task_labels")
             unknown = np.setdiff1d(labels, self.tasks_)
             if len(unknown):
                 raise ValueError(
-                    f"task_labels has the task {unknown.tolist()[0]!r}, which was not there in fit; the tasks are "
+                    f"task_labels has the task {unknown.tolist()[0]!r}, which was not seen in fit; the tasks are "
                     f"{self.tasks_.tolist()}."
                 )
             codes = np.searchsorted(self.tasks_, labels)
@@ -412,12 +411,32 @@ class IQGMEMultiTask(ExpertMixture):
         completed = completed[np.argsort(np.concatenate([rows for rows, _ in found]), kind="stable")]
         return self._in_units_of_the_table(completed, X)
 
+    def sample(self, n_samples=1, task=None, random_state=None):
+        """Draw rows of one task, and their classes, from the model.
 
-def _checked_tasks(task_labels: Any, n_rows: int) -> np.ndarray:
-    labels = column_or_1d(task_labels, dtype=None)
-    if len(labels) != n_rows:
-        raise ValueError(f"task_labels has {len(labels):,} entries, and X has {n_rows:,} rows.")
-    return labels
+        Parameters
+        ----------
+        n_samples : int, default=1
+            Number of rows.
+        task : label, default=None
+            One of ``tasks_``; needed where there are several.
+        random_state : int, RandomState instance or None, default=None
+            Draws them.
+
+        Returns
+        -------
+        X : ndarray of shape (n_samples, n_features)
+            Rows without missing values.
+        y : ndarray of shape (n_samples,)
+            Classes.
+        """
+        check_is_fitted(self)
+        tasks = self.tasks_.tolist()
+        if task is None and len(tasks) == 1:
+            task = tasks[0]
+        if task not in tasks:
+            raise ValueError(f"task={task!r} is not one of the tasks {tasks}: draw rows of one of these.")
+        return self._drawn_rows(self._mixture(tasks.index(task)), n_samples, random_state)
 
 
 def _starts(n_tasks: int) -> Iterator[tuple[int, bool]]:
@@ -439,7 +458,7 @@ def _grouped_shares(
         for group in range(groups.max() + 1):
             own = np.flatnonzero(groups == group)
             points = np.column_stack([tasks.values[own], tasks.signs[own]])
-            cells[own] = group * size + kmeans_labels(points, np.ones(len(own)), size, random)
+            cells[own] = group * size + kmeans_labels(points, tasks.weights[own], size, random)
     return (cells[:, None] == np.arange(n_components)).astype(np.float64)
 
 
@@ -451,6 +470,6 @@ def task_groups(tasks: Tasks, n_groups: int) -> np.ndarray:
         return np.arange(tasks.n_tasks)
     products = (tasks.values[:, :, None] * tasks.signs[:, None, :]).reshape(len(tasks.values), -1)
     described = np.column_stack([tasks.values, tasks.signs, products])
-    sizes = np.bincount(tasks.codes, minlength=tasks.n_tasks)
-    means = tasks.of_task @ described / sizes[:, None]
+    of_task = tasks.of_task
+    means = of_task @ described / of_task.sum(axis=1, keepdims=True)
     return fcluster(linkage(means, "ward"), n_groups, "maxclust") - 1

@@ -43,18 +43,19 @@ _LOG_2PI = float(np.log(2 * np.pi))
 
 
 class Tasks(NamedTuple):
-    """Rows of all tasks with 0 for missing entries, where these are, signs of the labels (n, C), and tasks (n,)."""
+    """Rows of all tasks with 0 for missing entries, where these are, signs of labels (n, C), tasks and weights (n,)."""
 
     values: np.ndarray
     missing: np.ndarray
     signs: np.ndarray
     codes: np.ndarray
+    weights: np.ndarray
     n_tasks: int
 
     @property
     def of_task(self) -> np.ndarray:
-        """Which rows each task has, (J, n)."""
-        return (np.arange(self.n_tasks)[:, None] == self.codes).astype(np.float64)
+        """Weights of the rows of each task, and 0 for those of others, (J, n)."""
+        return (np.arange(self.n_tasks)[:, None] == self.codes) * self.weights
 
 
 class TaskSticks(NamedTuple):
@@ -81,11 +82,11 @@ class SharedState(NamedTuple):
 
 
 class Completed(NamedTuple):
-    """Rows with missing entries at their means (n, P), their covariances (n, P, P), and the entropy of all of them."""
+    """Rows with missing entries at their means (n, P), their covariances (n, P, P), and their entropies (n,)."""
 
     rows: np.ndarray
     covariances: np.ndarray
-    entropy: float
+    entropies: np.ndarray
 
 
 def atom_shares(tasks: Tasks, components: np.ndarray, atoms: np.ndarray) -> np.ndarray:
@@ -110,12 +111,12 @@ def shared_step(tasks: Tasks, priors: Priors, atom_priors: Priors, state: Shared
     by_task = np.einsum("ji,ih,is->jhs", tasks.of_task, components, fits, optimize=True)
     atoms = softmax(by_task + log_atoms, axis=2)
     shares = atom_shares(tasks, components, atoms)
+    by_row = (shares * fits).sum(axis=1) + completed.entropies
+    by_row += (components * log_weights[tasks.codes] - xlogy(components, components)).sum(axis=1)
+    by_row += soft_label_bounds(state.locations, tasks.signs, state.stretch).sum(axis=1)
     bound = (
-        (shares * fits).sum()
-        + completed.entropy
-        + (components * log_weights[tasks.codes] - xlogy(components, components)).sum()
+        tasks.weights @ by_row
         + (atoms * log_atoms - xlogy(atoms, atoms)).sum()
-        + soft_label_bounds(state.locations, tasks.signs, state.stretch).sum()
         - divergence_from_prior(state.gates, priors.gates, known).sum()
         - expert_divergence(state.experts, state.hyper, priors)
         - stick_divergence(state.atom_sticks, atom_priors)
@@ -133,7 +134,7 @@ def completed_rows(tasks: Tasks, scores: Scores, labels: np.ndarray, shares: np.
     covariances = np.zeros((*rows.shape, rows.shape[1]))
     touched = np.flatnonzero(tasks.missing.any(axis=1))
     if not len(touched):
-        return Completed(rows, covariances, 0.0)
+        return Completed(rows, covariances, np.zeros(len(rows)))
     missing, own = tasks.missing[touched], shares[touched]
     matrices = np.tensordot(own, scores.matrices, axes=1)
     linear = own @ scores.linear + np.einsum("is,ic,scp->ip", own, labels[touched], scores.slopes, optimize=True)
@@ -145,8 +146,9 @@ def completed_rows(tasks: Tasks, scores: Scores, labels: np.ndarray, shares: np.
     inverses = np.where(both, np.linalg.inv(matrices), 0.0)
     covariances[touched] = (inverses + inverses.transpose(0, 2, 1)) / 2
     rows[touched] += np.einsum("ipq,iq->ip", covariances[touched], residuals)
-    entropy = (missing.sum() * (1 + _LOG_2PI) - log_dets.sum()) / 2
-    return Completed(rows, covariances, float(entropy))
+    entropies = np.zeros(len(rows))
+    entropies[touched] = (missing.sum(axis=1) * (1 + _LOG_2PI) - log_dets) / 2
+    return Completed(rows, covariances, entropies)
 
 
 def fit_of_atoms(completed: Completed, scores: Scores, labels: np.ndarray) -> np.ndarray:
@@ -170,9 +172,9 @@ def updated_state(
 ) -> SharedState:
     """The factors of the sticks and of the atoms."""
     labels = mean_soft_labels(locations, tasks.signs)
-    shares = atom_shares(tasks, components, atoms)
+    shares = atom_shares(tasks, components, atoms) * tasks.weights[:, None]
     sums = sums_over_rows(completed, shares, labels)
-    squares = (1 + locations * labels).sum(axis=0)
+    squares = tasks.weights @ (1 + locations * labels)
     experts, hyper, stretch = stretched_experts(sums, squares, priors, before.hyper)
     return SharedState(
         updated_gates(sums, priors),
@@ -188,7 +190,7 @@ def updated_state(
 
 
 def sums_over_rows(completed: Completed, shares: np.ndarray, labels: np.ndarray) -> Sums:
-    """What the factors of the atoms need of the rows."""
+    """What the factors of the atoms need of the rows, from their weighted shares of the atoms (n, S)."""
     rows, (n_rows, n_columns) = completed.rows, completed.rows.shape
     sums = no_sums(shares.shape[1], labels.shape[1], n_columns)
     sums.sizes[:] = shares.sum(axis=0)
@@ -236,7 +238,7 @@ def starting_shared_state(
 ) -> SharedState:
     """Factors that follow from responsibilities (n, N); component h of every task starts as atom h."""
     n_components, n_outputs, n_columns = shares.shape[1], tasks.signs.shape[1], tasks.values.shape[1]
-    order = np.argsort(-shares.sum(axis=0), kind="stable")
+    order = np.argsort(-(tasks.weights @ shares), kind="stable")
     atoms = np.zeros((tasks.n_tasks, n_components, n_atoms))
     atoms[:, np.arange(n_components), np.arange(n_components) % n_atoms] = 1.0
     uncertain = tasks.missing[:, :, None] * np.eye(n_columns)
@@ -258,5 +260,5 @@ def starting_shared_state(
         tasks.signs,
         np.ones(n_outputs),
     )
-    completed = Completed(tasks.values, uncertain, 0.0)
+    completed = Completed(tasks.values, uncertain, np.zeros(len(tasks.values)))
     return updated_state(tasks, priors, atom_priors, before, completed, shares[:, order], atoms, tasks.signs)

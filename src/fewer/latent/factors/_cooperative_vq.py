@@ -10,7 +10,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from fewer._estimators import Interval, StrOptions, fit_context, validated
 from fewer.catalogue import method
-from fewer.latent._latent_model import Climb, LatentModel, climb, row_weights
+from fewer.latent._bayesian_solvers import sorted_repetitions
+from fewer.latent._latent_model import Climb, LatentModel, climb, warn_of_odd_rows, weighted_rows
 from fewer.latent.factors._causes import (
     MOST_COMBINATIONS,
     Causes,
@@ -157,16 +158,12 @@ class CooperativeVQ(LatentModel):
     """
 
     _parameter_constraints = {
-        "n_components": [Interval(Integral, 1, None, closed="left")],
+        **LatentModel._parameter_constraints,
         "n_levels": [Interval(Integral, 2, None, closed="left")],
         "solver": [StrOptions({"auto", "em", "variational_em", "gibbs"})],
         "noise_floor": [Interval(Real, 0, 1, closed="neither")],
-        "n_init": [Interval(Integral, 1, None, closed="left")],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "tol": [Interval(Real, 0, None, closed="left")],
         "n_draws": [Interval(Integral, 1, None, closed="left")],
         "n_burn_in": [Interval(Integral, 0, None, closed="left")],
-        "random_state": ["random_state"],
     }
 
     def __init__(
@@ -217,15 +214,14 @@ class CooperativeVQ(LatentModel):
         self : object
             The fitted estimator.
         """
-        X = validated(self, X, dtype=(np.float64, np.float32), ensure_all_finite="allow-nan", ensure_min_samples=2)
-        weights = row_weights(sample_weight, X)
-        weights = np.ones(len(X)) if weights is None else weights
-        X, weights = X[weights > 0].astype(np.float64), weights[weights > 0]
+        X, weights = weighted_rows(self, X, sample_weight)
         self.solver_ = self._chosen_solver()
         if self.solver_ == "gibbs":
-            X, weights = _sorted_repetitions(X, weights)
+            X = sorted_repetitions(X, weights)
+            weights = np.ones(len(X))
         self._offset, unit = observed_units(X, weights, self._column_name)
         self._unit = np.where(unit > 0, unit, 1.0)
+        warn_of_odd_rows(self, X, self.n_levels, "n_levels")
         table = table_of((X - self._offset) / self._unit, weights)
         self._table = table
         try:
@@ -436,13 +432,3 @@ class CooperativeVQ(LatentModel):
         tags.input_tags.allow_nan = True
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
-
-
-def _sorted_repetitions(X: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Rows as often as their weight says, in an order that follows from their values: a draw is for a single row."""
-    if not np.array_equal(weights, np.round(weights)):
-        raise ValueError(
-            "sample_weight must hold whole numbers with solver='gibbs', which draws states of single rows."
-        )
-    repeated = np.repeat(X, weights.astype(np.int64), axis=0)
-    return repeated[np.lexsort(repeated.T[::-1])], np.ones(len(repeated))

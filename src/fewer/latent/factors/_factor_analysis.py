@@ -1,6 +1,6 @@
 """Factor analysis as an estimator: loadings with a rotation, factor scores, and missing values as they are."""
 
-from numbers import Integral, Real
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -19,7 +19,7 @@ from fewer._estimators import (
 )
 from fewer._wording import counted, listed
 from fewer.catalogue import method
-from fewer.latent._latent_model import LatentModel, row_weights
+from fewer.latent._latent_model import LatentModel, weighted_rows
 from fewer.latent.factors._factor_model import (
     Factors,
     Product,
@@ -30,8 +30,17 @@ from fewer.latent.factors._factor_model import (
     product_of,
     rows_of,
 )
-from fewer.latent.factors._loadings import LoadingsTable
-from fewer.latent.factors._rotations import ROTATIONS, rotated
+from fewer.latent.factors._loadings import (
+    MOST_PARAMETERS,
+    ROTATIONS,
+    LoadingsTable,
+    PatternMoments,
+    expected_information,
+    loading_errors,
+    observed_information,
+    pattern_moments,
+    rotated,
+)
 
 
 @method(
@@ -82,6 +91,10 @@ class FactorAnalysis(LatentModel):
         Estimated mean of each column.
     loadings_ : ndarray of shape (n_features, n_components)
         Standardised loadings: of columns with variance 1.
+    loading_errors_ : ndarray of shape (n_features, n_components)
+        Standard errors of these, computed when they are asked for: from the expected information and the delta method,
+        or from the observed information with missing values. NaN for constant columns, where a noise variance is at
+        its floor, where the factors are not determined, and for more than 500 parameters.
     communalities_ : ndarray of shape (n_features,)
         Share of each column's variance that the factors explain.
     uniquenesses_ : ndarray of shape (n_features,)
@@ -147,13 +160,9 @@ class FactorAnalysis(LatentModel):
     """
 
     _parameter_constraints = {
-        "n_components": [Interval(Integral, 1, None, closed="left")],
+        **LatentModel._parameter_constraints,
         "rotation": [StrOptions(set(ROTATIONS)), None],
         "noise_floor": [Interval(Real, 0, 1, closed="neither")],
-        "n_init": [Interval(Integral, 1, None, closed="left")],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "tol": [Interval(Real, 0, None, closed="left")],
-        "random_state": ["random_state"],
     }
 
     def __init__(
@@ -194,12 +203,7 @@ class FactorAnalysis(LatentModel):
         self : object
             The fitted estimator.
         """
-        X = validated(self, X, dtype=(np.float64, np.float32), ensure_all_finite="allow-nan", ensure_min_samples=2)
-        weights = row_weights(sample_weight, X)
-        weights = np.ones(len(X)) if weights is None else weights
-        X = np.ascontiguousarray(X, dtype=np.float64)  # the same sums for every layout in memory
-        if not weights.all():
-            X, weights = X[weights > 0], weights[weights > 0]
+        X, weights = weighted_rows(self, X, sample_weight)
         self._offset, self._unit = observed_units(X, weights, self._column_name)
         used = self._unit > 0
         if self.n_components > used.sum():
@@ -226,9 +230,33 @@ class FactorAnalysis(LatentModel):
             counts = np.bincount(rows.pattern, weights=weights) @ rows.observed
             in_units = float(counts @ np.log(self._unit[used]))
         self.objective_path_, self.objectives_ = self.objective_path_ - in_units, self.objectives_ - in_units
+        self._total = rows.total
+        self._patterns = None if rows.observed is None else pattern_moments(rows)
+        self._complete = rows.observed is None
         self._test_of_fit(rows, product)
         self._warn_of_problems(used)
         return self
+
+    @property
+    def loading_errors_(self) -> np.ndarray:
+        """Standard errors of ``loadings_``, from the expected information, or the observed one with missing values."""
+        check_is_fitted(self)
+        used, unit = self._unit > 0, self._unit[self._unit > 0]
+        p, q = int(used.sum()), self.n_components_
+        found = np.full(self.loadings_.shape, np.nan)
+        at_floor = (self.uniquenesses_[used] <= 1.01 * self.noise_floor).any()
+        if p * (q + 1) > MOST_PARAMETERS or self.dof_ < 0 or at_floor or not (self._complete or self._patterns):
+            return found
+        mean = (self.mean_ - self._offset)[used] / unit
+        W = (self.components_.T @ self._turn)[used] / unit[:, None]
+        model = Factors(mean, W, self.noise_variance_[used] / unit**2)
+        information = (
+            expected_information(model, self._total)
+            if self._patterns is None
+            else observed_information(model, PatternMoments(*self._patterns))
+        )
+        found[used] = loading_errors(model, information, self.rotation)
+        return found
 
     def _keep(self, state: Factors) -> None:
         used, unit = self._unit > 0, self._unit
@@ -397,6 +425,7 @@ class FactorAnalysis(LatentModel):
         return LoadingsTable(
             names,
             self.loadings_,
+            self.loading_errors_,
             self.communalities_,
             self.uniquenesses_,
             self.factor_correlations_,

@@ -19,9 +19,9 @@ from sklearn.callback import with_callbacks
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from fewer._estimators import Interval, fit_context, validated, warn_caller
+from fewer._estimators import Interval, fit_context, validated
 from fewer.catalogue import method
-from fewer.latent._latent_model import climb, row_weights
+from fewer.latent._latent_model import climb, warn_of_odd_rows, weighted_rows
 from fewer.latent.classes._row_classes import RowClasses
 from fewer.latent.factors._factor_model import (
     Factors,
@@ -35,7 +35,7 @@ from fewer.latent.factors._factor_model import (
     shared_newton_step,
     starting_noise,
 )
-from fewer.latent.factors._rotations import rotated
+from fewer.latent.factors._loadings import rotated
 from fewer.latent.mixtures._class_mixture import kmeans_labels
 
 _HARD = 0.9
@@ -206,14 +206,10 @@ class MixtureOfFactorAnalyzers(RowClasses):
     """
 
     _parameter_constraints = {
-        "n_components": [Interval(Integral, 1, None, closed="left")],
+        **RowClasses._parameter_constraints,
         "n_factors": [Interval(Integral, 1, None, closed="left")],
         "shared_noise": ["boolean"],
         "noise_floor": [Interval(Real, 0, 1, closed="neither")],
-        "n_init": [Interval(Integral, 1, None, closed="left")],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "tol": [Interval(Real, 0, None, closed="left")],
-        "random_state": ["random_state"],
     }
 
     def __init__(
@@ -256,20 +252,13 @@ class MixtureOfFactorAnalyzers(RowClasses):
         self : object
             The fitted estimator.
         """
-        X = validated(self, X, dtype=(np.float64, np.float32), ensure_all_finite="allow-nan", ensure_min_samples=2)
-        weights = row_weights(sample_weight, X)
-        weights = np.ones(len(X)) if weights is None else weights
-        X, weights = X[weights > 0].astype(np.float64), weights[weights > 0]
+        X, weights = weighted_rows(self, X, sample_weight)
         if self.n_factors > X.shape[1]:
             raise ValueError(f"n_factors={self.n_factors} factors of n_features = {X.shape[1]} columns: take fewer.")
         if self.n_components > len(X):
             raise ValueError(f"n_components={self.n_components} groups of n_samples = {len(X)} rows: take fewer.")
         self._offset, unit = observed_units(X, weights, self._column_name)
-        if not unit.all():
-            place = int(np.flatnonzero(unit == 0)[0])
-            warn_caller(
-                f"{np.sum(unit == 0)} of the columns are constant, such as {self._column_name(place)}: leave them out."
-            )
+        warn_of_odd_rows(self, X, self.n_components)
         self._unit = np.where(unit > 0, unit, 1.0)
         rows = rows_of((X - self._offset) / self._unit, weights)
         recipe = (int(self.n_factors), bool(self.shared_noise), float(self.noise_floor))
@@ -283,25 +272,6 @@ class MixtureOfFactorAnalyzers(RowClasses):
         in_units = float(weights @ (~np.isnan(X) @ np.log(self._unit)))
         self.objective_path_, self.objectives_ = self.objective_path_ - in_units, self.objectives_ - in_units
         return self
-
-    def fit_predict(self, X, y=None, sample_weight=None):
-        """Fit, and give the most likely group of each row.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows; NaN for missing values.
-        y : Ignored
-            Not used.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rows.
-
-        Returns
-        -------
-        groups : ndarray of shape (n_samples,)
-            Numbers from 0 on; group 0 is the largest.
-        """
-        return self.fit(X, sample_weight=sample_weight).predict(X)
 
     def _keep(self, state: FactorMixture) -> None:
         order = np.argsort(-state.weights, kind="stable")

@@ -190,6 +190,11 @@ class HiddenIsing(LatentModel):
         if not mass.any():
             raise ValueError("No pixel of the images is observed: all entries of X are NaN.")
         first = float(images[observed][0])
+        if (images[observed] == first).all():
+            raise ValueError(
+                f"All observed pixels of n_samples = {len(images)} images have the same value, {first:g}: two levels "
+                "and a coupling of neighbours cannot be estimated."
+            )
         offset = first + float(np.sum(mass * np.where(observed, images - first, 0.0)) / mass.sum())
         centred = images - offset
         largest = float(np.nanmax(np.abs(centred))) or 1.0

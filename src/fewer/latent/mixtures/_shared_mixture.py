@@ -7,7 +7,7 @@ counts ``y_ik`` of items instead of one class, it is the aspect model with a den
 place of ``P(i | a)``, so that new rows have a distribution of items.
 """
 
-from numbers import Integral, Real
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -145,14 +145,10 @@ class SharedMixtureDiscriminant(ClassMixture):
     """
 
     _parameter_constraints = {
-        "n_components": [Interval(Integral, 1, None, closed="left")],
+        **ClassMixture._parameter_constraints,
         "covariance_type": [StrOptions({"tied", "full", "diag"})],
         "reg_covar": [Interval(Real, 0, None, closed="left")],
-        "n_init": [Interval(Integral, 1, None, closed="left")],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "tol": [Interval(Real, 0, None, closed="left")],
         "semi_supervised": ["boolean"],
-        "random_state": ["random_state"],
     }
 
     def __init__(

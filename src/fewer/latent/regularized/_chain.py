@@ -8,10 +8,10 @@ from sklearn.callback import with_callbacks
 from fewer._estimators import fit_context
 from fewer.catalogue import method
 from fewer.latent.chains._emissions import CategoricalEmission
-from fewer.latent.chains._forward_backward import Chain
-from fewer.latent.chains._hidden_markov import ChainModel, ChainState
+from fewer.latent.chains._forward_backward import Chain, ChainState
+from fewer.latent.chains._state_model import ChainModel
 from fewer.latent.regularized._constraints import AtMostCount
-from fewer.latent.regularized._mixture import PARAMETER_CONSTRAINTS, RegularizedModel
+from fewer.latent.regularized._regularized_model import PARAMETER_CONSTRAINTS, RegularizedModel
 
 
 @method(
@@ -256,23 +256,6 @@ class PosteriorRegularizedHMM(RegularizedModel, ChainModel):
             Number of the state with the largest posterior probability.
         """
         return self._posteriors(X, groups).argmax(axis=1)
-
-    def predict_proba(self, X, groups=None):
-        """Probability of each state at each row, by ``predict_with``.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows in time order; NaN stands for a missing value.
-        groups : array-like of shape (n_samples,), default=None
-            The sequence of each row; one sequence by default.
-
-        Returns
-        -------
-        probabilities : ndarray of shape (n_samples, n_components)
-            They sum to 1.
-        """
-        return self._posteriors(X, groups)
 
     def constraint_violation(self, X, groups=None):
         """Largest amount by which posteriors of the model, without projection, do not meet a constraint.

@@ -1,229 +1,23 @@
-"""Mixtures that are fitted by EM with constraints on the posteriors, and what hidden Markov chains share with them."""
+"""Mixtures that are fitted by EM with constraints on the posteriors."""
 
-from itertools import permutations
-from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
 from sklearn.callback import with_callbacks
-from sklearn.utils import check_random_state, column_or_1d
+from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from fewer._estimators import Interval, StrOptions, fit_context, get_feature_names, safe_indexing, warn_caller
-from fewer._wording import did_you_mean, listed
+from fewer._estimators import fit_context
 from fewer.catalogue import method
-from fewer.latent._latent_model import climb
-from fewer.latent.chains._forward_backward import Chain
-from fewer.latent.chains._hidden_markov import ChainState, Sequences, StateModel, starting_state
-from fewer.latent.regularized._constraints import AtMostCount, Constraint, L1LinfSparsity, Setting
-from fewer.latent.regularized._projection import listed_constraints, terms_of
-from fewer.latent.regularized._regularized_em import (
-    Problem,
-    RegularizedState,
-    matched_components,
-    projected,
-    regularized_step,
-)
-
-_MOST_PERMUTED = 4
-
-PARAMETER_CONSTRAINTS = {
-    "n_components": [Interval(Integral, 1, None, closed="left")],
-    "constraints": [Constraint, list, tuple],
-    "emission": [StrOptions({"gaussian", "categorical", "bernoulli", "poisson"})],
-    "covariance_type": [StrOptions({"full", "tied", "diag", "spherical"})],
-    "reg_covar": [Interval(Real, 0, None, closed="left")],
-    "kl_weight": [Interval(Real, 0, 1, closed="both")],
-    "slack": [StrOptions({"none", "constraint", "penalty"})],
-    "slack_strength": [Interval(Real, 0, None, closed="left")],
-    "norm": [StrOptions({"l2", "l1", "linf"})],
-    "init_em_iter": [Interval(Integral, 0, None, closed="left")],
-    "n_init": [Interval(Integral, 1, None, closed="left")],
-    "max_iter": [Interval(Integral, 1, None, closed="left")],
-    "tol": [Interval(Real, 0, None, closed="left")],
-    "predict_with": [StrOptions({"p", "q"})],
-    "random_state": ["random_state"],
-}
-
-
-class RegularizedModel(StateModel):
-    """What mixtures and chains share: constraints of a table, the fit, and predictions with p or q."""
-
-    constraints: Any
-    kl_weight: float
-    slack: str
-    slack_strength: float
-    norm: str
-    init_em_iter: int
-    predict_with: str
-    q_: np.ndarray
-    dual_: np.ndarray
-    kl_: float
-    violation_: float
-    model_violation_: float
-    _problem: Problem
-
-    def _listed(self) -> list[Constraint]:
-        return listed_constraints(self.constraints)
-
-    def _checked(self, X: Any, *, reset: bool) -> np.ndarray:
-        return super()._checked(self._without_named(X), reset=reset)
-
-    def _without_named(self, X: Any) -> Any:
-        """The table without the columns that constraints name: these say what is known, and are no data."""
-        named = set().union(*(each.column_names() for each in self._listed()))
-        names = get_feature_names(X) if named else None
-        if names is None or not named & set(names):
-            return X
-        if named >= set(names):
-            raise ValueError(
-                f"The constraints name all columns of X ({listed([str(name) for name in names])}), and columns that a "
-                "constraint names are not part of the model. Pass their values to the constraint as an array instead."
-            )
-        return safe_indexing(X, [place for place, name in enumerate(names) if name not in named], axis=1)
-
-    def _check_named(self, X: Any) -> None:
-        """Raise for a name that is not there, before its column is missed elsewhere; and for constraints for free."""
-        names = get_feature_names(X)
-        for name in sorted(set().union(*(each.column_names() for each in self._listed()))):
-            if names is None or name not in list(names):
-                there = (
-                    "X has no names of columns"
-                    if names is None
-                    else did_you_mean(name, list(map(str, names)), "columns")
-                )
-                raise ValueError(f"A constraint names the column {name!r}, which X does not have. {there}")
-        bounded = any(not isinstance(each, L1LinfSparsity) for each in self._listed())
-        if self.slack == "penalty" and self.slack_strength == 0 and bounded:
-            raise ValueError(
-                "slack='penalty' with slack_strength=0 is without effect: violations of constraints cost nothing. Give "
-                "a price, such as slack_strength=10."
-            )
-
-    def _setting(self, X: Any, n_rows: int) -> Setting:
-        names = get_feature_names(X)
-
-        def column(name: str) -> np.ndarray:
-            if names is None or name not in list(names):
-                there = "X has no names of columns" if names is None else f"X has {', '.join(map(str, names))}"
-                raise ValueError(f"A constraint names the column {name!r}: {there}.")
-            return np.asarray(safe_indexing(X, [list(names).index(name)], axis=1)).ravel()
-
-        return Setting(n_rows, self.n_components, column)
-
-    def _terms(self, X: Any, sequences: Sequences) -> list[Any]:
-        if sequences.order is not None and self._listed():
-            raise ValueError("Constraints count rows as they are: put the rows of each sequence next to each other.")
-        setting, strength = self._setting(X, int(sequences.indptr[-1])), float(self.slack_strength)
-        return terms_of(self._listed(), setting, slack=self.slack, strength=strength, norm=self.norm)
-
-    def _start(self, rows: Any, random: np.random.RandomState, spread: bool) -> ChainState:
-        return starting_state(self._emission, rows, self.n_components, random, spread=spread)
-
-    def _fit_regularized(self, X: Any, y: Any, labels: Any, groups: Any):
-        self._check_named(X)
-        rows, sequences = self._learnt(X, groups)
-        n_rows = int(sequences.indptr[-1])
-        known = _known_labels(labels, n_rows, self.n_components)
-        known = sequences.gathered(known)
-        terms = self._terms(X, sequences)
-        problem = Problem(self._emission, rows, sequences.indptr, known, terms, self.kl_weight)
-        plain = problem._replace(terms=[])
-        orders = [np.array(order) for order in permutations(range(self.n_components))] if self._permuted() else []
-        starts: list[int] = []
-
-        def run(random, on_step):
-            starts.append(1)
-            state = RegularizedState(self._start(rows, random, len(starts) > 1))
-            if self.init_em_iter:
-                free = plain._replace(labels=np.full(n_rows, -1)) if orders else plain
-                first = climb(
-                    state,
-                    lambda now: regularized_step(free, now),
-                    max_iter=self.init_em_iter,
-                    tol=0.0,  # near a symmetric start, EM hardly moves at first
-                    on_step=on_step,
-                )
-                if first.stopped:
-                    return first
-                state = first.state
-            if orders and (terms or (known >= 0).any()):
-                state = RegularizedState(matched_components(problem, state.model, orders))
-            options = {"max_iter": self.max_iter, "tol": self.tol, "on_step": on_step}
-            return climb(state, lambda now: regularized_step(problem, now), **options)
-
-        self._problem = problem
-        try:
-            self._fit_starts(run, X, y, n_steps=self.init_em_iter + self.max_iter)
-        finally:
-            del self._problem
-        self.q_ = sequences.scattered(self.q_)
-        self._in_units(rows, sequences.indptr, None)
-        if self.violation_ > 1e-3 and self.slack == "none":
-            warn_caller(f"Constraints are still violated by {self.violation_:.2g}; raise max_iter.")
-        return self
-
-    def _permuted(self) -> bool:
-        return 1 < self.n_components <= _MOST_PERMUTED
-
-    def _keep(self, state: Any) -> None:
-        problem, model = self._problem, state.model
-        # Constraints are about numbers of components, so that these are not sorted.
-        self._keep_chain(model, np.arange(self.n_components))
-        base, _, found = projected(problem, model, state.dual)
-        self.model_violation_ = _largest_violation(problem.terms, base.posteriors)
-        self.q_, self.dual_ = found.q, found.lambda_
-        self.kl_, self.violation_ = found.kl, found.violation
-
-    def _projected_rows(self, X: Any, groups: Any) -> tuple[np.ndarray, float]:
-        """Projected posteriors for rows of another table, and the largest violation of those of the model."""
-        check_is_fitted(self)
-        here = [each for each in self._listed() if not each.holds_elsewhere]
-        if here:
-            raise ValueError(
-                f"{type(here[0]).__name__} is about rows of the training table, so that nothing can be projected for "
-                "other rows. Use predict_with='p', or constraints that name a column of a frame."
-            )
-        table = self._checked(X, reset=False)
-        sequences = self._sequences(groups, len(table))
-        terms = self._terms(X, sequences)
-        rows = self._emission.prepare(sequences.gathered(table))
-        model = ChainState(Chain(*self._chain), self._parameters, self.weights_)
-        problem = Problem(self._emission, rows, sequences.indptr, np.full(len(table), -1), terms)
-        base, _, found = projected(problem, model, None)
-        return found.q, _largest_violation(terms, base.posteriors)
-
-    def _posteriors(self, X: Any, groups: Any) -> np.ndarray:
-        if self.predict_with == "q" and self._listed():
-            q = self._projected_rows(X, groups)[0]
-            return q.astype(np.float32 if getattr(X, "dtype", None) == np.float32 else np.float64, copy=False)
-        found, sequences, dtype = self._inferred(X, groups)
-        return sequences.scattered(found.posteriors).astype(dtype, copy=False)
-
-
-def _largest_violation(terms: list[Any], posteriors: np.ndarray) -> float:
-    return max((float(np.abs(term.violation(term.apply(posteriors))).max(initial=0)) for term in terms), default=0.0)
-
-
-def _known_labels(labels: Any, n_rows: int, n_components: int) -> np.ndarray:
-    """Component of each row, -1 where it is not known."""
-    if labels is None:
-        return np.full(n_rows, -1)
-    found = column_or_1d(labels)
-    if len(found) != n_rows:
-        raise ValueError(f"labels has {len(found)} entries, and X has {n_rows} rows.")
-    if found.dtype.kind not in "iu" or found.min(initial=0) < -1 or found.max(initial=0) >= n_components:
-        raise ValueError(
-            f"labels must be numbers of components, 0 to {n_components - 1}, and -1 for rows whose component is not "
-            "known."
-        )
-    return found.astype(np.int64)
+from fewer.latent.chains._state_model import Sequences
+from fewer.latent.regularized._constraints import AtMostCount
+from fewer.latent.regularized._regularized_model import PARAMETER_CONSTRAINTS, RegularizedModel
 
 
 @method(
     tasks=["unsupervised"],
     when="Groups of rows are to be found, and something is known of them on average: the share of a group in parts of "
-    "the table, totals, a few labels. It tells which of several possible groupings is meant.",
+    "the table, totals, a few labels. It decides which of several possible groupings is found.",
     cost="O(n k p) time an iteration, and O(n k) for each step of the projection",
     paper="posterior-regularization",
     examples=lambda: [

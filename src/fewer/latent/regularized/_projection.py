@@ -348,7 +348,7 @@ def _bisected(dual: Dual, term: LinearTerm, tol: float) -> Projection:
         if upper > _FARTHEST * unit:
             if excess(upper) <= tol:  # a bound at the edge of what is possible
                 break
-            raise EmptyConstraintSetError("the constraint stays violated however much it costs")
+            raise EmptyConstraintSetError("no distribution of the components meets the constraint")
         upper = min(2 * upper, limit)
     else:
         upper = float(optimize.brentq(excess, 0.0, upper, xtol=1e-300, rtol=1e-14, maxiter=500))
@@ -374,7 +374,7 @@ def _quasi_newton(dual: Dual, term: LinearTerm, first: np.ndarray, tol: float, m
         scaled = optimize.minimize(negative, scaled, jac=True, method="L-BFGS-B", bounds=bounds, options=options).x
         gradient = dual.smooth(scaled * units)[1]
         if np.abs(scaled).max() >= _FARTHEST and term.excess(gradient + term.b) > 1e-6:
-            raise EmptyConstraintSetError("they stay violated however much they cost")
+            raise EmptyConstraintSetError("no distribution of the components meets all of them")
         residual = np.where(term.equality | (scaled > 0), gradient, np.maximum(gradient, 0))
         converged = bool((np.abs(residual * units).max(initial=0)) <= 10 * gtol)
         if converged:
@@ -425,11 +425,11 @@ def _proximal(dual: Dual, first: np.ndarray, tol: float, max_iter: int) -> Proje
                 converged = True
                 break
         elif np.abs(present).max(initial=0) > _FARTHEST:
-            raise EmptyConstraintSetError("they stay violated however much they cost")
+            raise EmptyConstraintSetError("no distribution of the components meets all of them")
     found = dual.described(present, converged)
     excess = max(term.excess(term.apply(found.q)) for term in dual.terms)
     if not converged and excess > 1e-3 and np.abs(present).max(initial=0) > 1e3:
-        raise EmptyConstraintSetError(f"after {max_iter} steps they are still violated by {excess:.2g}")
+        raise EmptyConstraintSetError(f"after {max_iter} steps the constraints are still violated by {excess:.2g}")
     return found
 
 

@@ -62,7 +62,7 @@ class ItemTable(Result):
         """What it means, in words."""
         sizes = np.sqrt(np.sum(self.slopes**2, axis=1))
         best = list(dict.fromkeys(self.names[row] for row in np.argsort(-sizes, kind="stable")))
-        said = f"{listed(best[:3])} tell{'s' if len(best) == 1 else ''} most about the trait."
+        said = f"{listed(best[:3])} {'has' if len(best) == 1 else 'have'} the most information about the trait."
         weak = [name for name in dict.fromkeys(self.names) if max(sizes[np.array(self.names) == name]) < 0.3]
         if weak:
             said += f" {listed(weak[:5])} {'says' if len(weak) == 1 else 'say'} little about it (slopes below 0.3)."

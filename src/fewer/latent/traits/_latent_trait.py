@@ -1,6 +1,6 @@
 """Latent trait analysis (item response theory) as an estimator. The mathematics is in `_trait_model`."""
 
-from numbers import Integral, Real
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -10,20 +10,17 @@ from sklearn.utils.validation import check_is_fitted
 
 from fewer._estimators import Interval, StrOptions, check_feature_names_in, fit_context, warn_caller
 from fewer.catalogue import method
-from fewer.latent._latent_model import LatentModel, Stride, accelerated, climb, row_weights
+from fewer.latent._latent_model import LatentModel, Stride, accelerated, climb, warn_of_constant_columns
 from fewer.latent.classes._items import (
-    Column,
     answer_columns,
     codes_of,
-    given_categories,
     indicator_matrix,
-    observed_categories,
-    ordinal_mask,
     response_patterns,
+    training_items,
     warn_of_measurements,
     warn_of_other_values,
 )
-from fewer.latent.factors._rotations import ROTATIONS, rotated
+from fewer.latent.factors._loadings import ROTATIONS, rotated
 from fewer.latent.traits._item_table import ItemTable
 from fewer.latent.traits._trait_model import (
     MOST_DIMENSIONS,
@@ -34,6 +31,7 @@ from fewer.latent.traits._trait_model import (
     quadrature_nodes,
 )
 
+_MOST_ANSWERS = 250
 _MOST_WORK = 4e10
 _STEEP = 15.0
 _NODES = {1: 61, 2: 21, 3: 13}
@@ -157,16 +155,12 @@ class LatentTrait(LatentModel):
     """
 
     _parameter_constraints = {
-        "n_components": [Interval(Integral, 1, None, closed="left")],
+        **LatentModel._parameter_constraints,
         "ordinal": [StrOptions({"auto"}), "array-like", None],
         "categories": [StrOptions({"auto"}), list, tuple],
         "rotation": [StrOptions(set(ROTATIONS)), None],
         "n_quadrature": [Interval(Integral, 2, 150, closed="both"), None],
         "n_draws": [Interval(Integral, 2, None, closed="left")],
-        "n_init": [Interval(Integral, 1, None, closed="left")],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "tol": [Interval(Real, 0, None, closed="left")],
-        "random_state": ["random_state"],
     }
 
     def __init__(
@@ -213,26 +207,17 @@ class LatentTrait(LatentModel):
         self : object
             The fitted estimator.
         """
-        columns = answer_columns(self, X, reset=True)
-        n_rows = len(columns[0].values)
-        weights = row_weights(sample_weight, np.empty((n_rows, 1)))
-        weights = np.ones(n_rows) if weights is None else weights
-        kept = weights > 0
-        columns = [Column(each.values[kept], each.missing[kept], each.declared, each.ordered) for each in columns]
-        if isinstance(self.categories, str):
-            self.categories_ = [observed_categories(each) for each in columns]
-        else:
-            self.categories_ = given_categories(self.categories, columns)
-        self.ordinal_ = ordinal_mask(self.ordinal, columns, getattr(self, "feature_names_in_", ()))
+        columns, codes, weights = training_items(self, X, sample_weight)
         sizes = np.maximum([len(each) for each in self.categories_], 1)
         if sizes.max() < 2:
             raise ValueError(
-                f"Every item has a single answer in n_samples = {n_rows} rows: there is nothing that a trait could "
+                f"Every item has a single answer in n_samples = {len(codes)} rows: there is nothing that a trait could "
                 "explain."
             )
         warn_of_measurements(columns, self.categories_, check_feature_names_in(self), "FactorAnalysis")
-        codes = np.column_stack([codes_of(column, own) for column, own in zip(columns, self.categories_, strict=True)])
-        patterns = response_patterns(codes, weights[kept], sizes)
+        self._refuse_measurements(sizes)
+        warn_of_constant_columns(self, np.flatnonzero(sizes == 1))
+        patterns = response_patterns(codes, weights, sizes)
         self._points, self._log_weights = self._new_nodes()
         traits = Traits(indicator_matrix(patterns.codes, sizes), patterns.weights, sizes, self.ordinal_, self._nodes())
         step = accelerated(traits.em_step, lambda vector: vector)
@@ -246,9 +231,18 @@ class LatentTrait(LatentModel):
 
         self._traits = traits
         try:
-            return self._fit_starts(run, np.empty((n_rows, 1)))
+            return self._fit_starts(run, np.empty((len(codes), 1)))
         finally:
             del self._traits
+
+    def _refuse_measurements(self, sizes: np.ndarray) -> None:
+        """Raise for items whose Newton steps would take hours: their parameters are solved for together."""
+        if sizes.max() > _MOST_ANSWERS:
+            name = self._column_name(int(sizes.argmax()))
+            raise ValueError(
+                f"Column {name} has {sizes.max()} different values, and LatentTrait takes items with up to "
+                f"{_MOST_ANSWERS} answers: cut it into a few, or use FactorAnalysis for measurements."
+            )
 
     def _new_nodes(self) -> Nodes:
         if self.n_components <= MOST_DIMENSIONS:

@@ -3,7 +3,7 @@
 x = B tanh(A s + a) + b + noise,    s ~ N(0, I).
 """
 
-from numbers import Integral, Real
+from numbers import Integral
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from fewer._estimators import Interval, StrOptions, checked_array, fit_context, validated
 from fewer.catalogue import method
-from fewer.latent._latent_model import Climb, LatentModel, row_weights, standard_rows
+from fewer.latent._latent_model import Climb, LatentModel, standard_rows, warn_of_constant_columns, weighted_rows
 from fewer.latent.variational._factor_network import Weights, outputs
 from fewer.latent.variational._nonlinear_factors import (
     FactorRows,
@@ -136,13 +136,9 @@ class NonlinearFactorAnalysis(LatentModel):
     _landmarks: np.ndarray
     _s_var: np.ndarray
     _parameter_constraints = {
-        "n_components": [Interval(Integral, 1, None, closed="left")],
+        **LatentModel._parameter_constraints,
         "n_hidden": [Interval(Integral, 1, None, closed="left")],
         "solver": [StrOptions({"rcg", "rg", "cg"})],
-        "n_init": [Interval(Integral, 1, None, closed="left")],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "tol": [Interval(Real, 0, None, closed="left")],
-        "random_state": ["random_state"],
     }
 
     def __init__(
@@ -183,15 +179,12 @@ class NonlinearFactorAnalysis(LatentModel):
         self : object
             The fitted estimator.
         """
-        X = validated(self, X, dtype=(np.float64, np.float32), ensure_min_samples=2)
-        weights = row_weights(sample_weight, X)
-        weights = np.ones(len(X)) if weights is None else weights
-        kept = np.flatnonzero(weights)
-        X, weights = X[kept], weights[kept]
+        X, weights = weighted_rows(self, X, sample_weight, missing=False)
         standard, self._offset, self._scale = standard_rows(X, weights)
         self._varies = np.any(standard, axis=0)
         if not self._varies.any():
             raise ValueError("All columns of X are constant; NonlinearFactorAnalysis needs one that varies.")
+        warn_of_constant_columns(self, np.flatnonzero(~self._varies))
         rows = FactorRows(standard[:, self._varies], weights)
         stretch = float(weights.sum() * np.log(self._scale[self._varies]).sum())
         how, geometry = _SOLVERS[self.solver]

@@ -256,7 +256,7 @@ def riemannian_cg(
     geometry: Literal["riemannian", "euclidean"] = "riemannian",
     restart: Literal["powell", "sqrt"] | None = "powell",
     tol: float = 1e-8,
-    patience: int = 2,
+    n_iter_no_change: int = 2,
     max_iter: int = 1000,
     update: Callable[[np.ndarray], Any] | None = None,
     callback: Callable[[], bool] | None = None,
@@ -286,7 +286,7 @@ def riemannian_cg(
         not one of descent.
     tol : float, default=1e-8
         F changes little when an iteration lowers it by less than this.
-    patience : int, default=2
+    n_iter_no_change : int, default=2
         Stop after so many iterations in a row in which F changes little.
     max_iter : int, default=1000
         Maximum number of iterations.
@@ -329,7 +329,7 @@ def riemannian_cg(
     path: list[float] = []
     calm, length, stopped = 0, 1.0, False
     before = here[0]
-    while len(path) < max_iter and calm < patience and not stopped:
+    while len(path) < max_iter and calm < n_iter_no_change and not stopped:
         if update is not None:
             update(here[2])
             here = ray.point(here[2])
@@ -348,7 +348,7 @@ def riemannian_cg(
         here, before = there, there[0]
         path.append(here[0])
         stopped = callback is not None and bool(callback())
-    return Minimum(here[2], here[0], np.array(path), len(path), ray.n_eval, calm >= patience, stopped)
+    return Minimum(here[2], here[0], np.array(path), len(path), ray.n_eval, calm >= n_iter_no_change, stopped)
 
 
 class _Directions:

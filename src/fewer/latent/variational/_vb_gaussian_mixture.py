@@ -5,7 +5,7 @@
 Components that the rows do not need keep their prior and a weight near 0.
 """
 
-from numbers import Integral, Real
+from numbers import Real
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,8 +17,14 @@ from sklearn.utils.validation import check_is_fitted
 
 from fewer._estimators import Interval, StrOptions, checked_array, fit_context, validated
 from fewer.catalogue import method
-from fewer.latent._latent_model import Climb, LatentModel, row_weights, standard_rows
-from fewer.latent._normal_wishart import NormalWishart, log_predictive_densities, single_normal_wishart
+from fewer.latent._latent_model import Climb, standard_rows, warn_of_odd_rows, weighted_rows
+from fewer.latent._normal_wishart import (
+    NormalWishart,
+    draw_normal_wishart,
+    log_predictive_densities,
+    single_normal_wishart,
+)
+from fewer.latent.classes._row_classes import RowClasses
 from fewer.latent.mixtures._class_mixture import kmeans_labels
 from fewer.latent.variational._free_energy import (
     MixturePosterior,
@@ -52,7 +58,7 @@ class _End(NamedTuple):
         VBGaussianMixture(3, solver="em", init_params="kmeans", n_init=2, max_iter=300, random_state=0),
     ],
 )
-class VBGaussianMixture(LatentModel):
+class VBGaussianMixture(RowClasses):
     """Normal mixture by variational Bayes, with conjugate gradients in the geometry of the posterior.
 
     Parameters
@@ -154,7 +160,7 @@ class VBGaussianMixture(LatentModel):
     """
 
     _parameter_constraints = {
-        "n_components": [Interval(Integral, 1, None, closed="left")],
+        **RowClasses._parameter_constraints,
         "solver": [StrOptions({"rcg", "em", "rg", "cg"})],
         "weight_concentration_prior": [Interval(Real, 0, None, closed="neither")],
         "mean_precision_prior": [Interval(Real, 0, None, closed="neither")],
@@ -162,10 +168,6 @@ class VBGaussianMixture(LatentModel):
         "degrees_of_freedom_prior": [Interval(Real, 0, None, closed="neither"), None],
         "covariance_prior": ["array-like", None],
         "init_params": [StrOptions({"random", "kmeans"})],
-        "n_init": [Interval(Integral, 1, None, closed="left")],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "tol": [Interval(Real, 0, None, closed="left")],
-        "random_state": ["random_state"],
     }
 
     def __init__(
@@ -216,11 +218,8 @@ class VBGaussianMixture(LatentModel):
         self : object
             The fitted estimator.
         """
-        X = validated(self, X, dtype=(np.float64, np.float32), ensure_min_samples=2)
-        weights = row_weights(sample_weight, X)
-        weights = np.ones(len(X)) if weights is None else weights
-        kept = np.flatnonzero(weights)
-        X, weights = X[kept], weights[kept]
+        X, weights = weighted_rows(self, X, sample_weight, missing=False)
+        warn_of_odd_rows(self, X, self.n_components)
         standard, self._offset, self._scale = standard_rows(X, weights)
         prior = self._prior()
         rows = MixtureRows(standard, weights, float(self.weight_concentration_prior), prior)
@@ -296,85 +295,41 @@ class VBGaussianMixture(LatentModel):
         X = validated(self, X, dtype=(np.float64, np.float32), reset=False)
         return (X.astype(np.float64) - self._offset) / self._scale
 
-    def predict_proba(self, X):
-        """Probabilities of the components, given the row.
+    def _class_posteriors(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
+        standard, posterior = self._standard(X), self._posterior()
+        densities = log_predictive_densities(standard, posterior.components)
+        scores = logsumexp(densities + np.log(self.weights_), axis=1) - np.log(self._scale).sum()
+        return softmax(expected_log_densities(standard, posterior))[0].T, scores
+
+    def log_lik(self, X, *, n_draws=500, random_state=0):
+        """Log-density of each row under each draw from the posterior, as ``fewer.evaluate.waic`` takes it.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Rows.
+            Rows, as a rule those of the training table.
+        n_draws : int, default=500
+            Number of draws of weights, means and precisions from the variational posterior.
+        random_state : int, RandomState instance or None, default=0
+            Draws them.
 
         Returns
         -------
-        probabilities : ndarray of shape (n_samples, n_components)
-            Responsibilities, which sum to 1.
+        log_lik : ndarray of shape (n_draws, n_samples)
+            In nats, for ``waic``, ``bayes_loo`` and ``compare_models``.
         """
-        return softmax(expected_log_densities(self._standard(X), self._posterior()))[0].T
-
-    def transform(self, X):
-        """Probabilities of the components, given the row.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows.
-
-        Returns
-        -------
-        X_new : ndarray of shape (n_samples, n_components)
-            As `predict_proba` gives them.
-        """
-        return self.predict_proba(X).astype(np.float32 if getattr(X, "dtype", None) == np.float32 else np.float64)
-
-    def predict(self, X):
-        """The most probable component of each row.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows.
-
-        Returns
-        -------
-        labels : ndarray of shape (n_samples,)
-            Numbers of components, 0 for the largest.
-        """
-        return self.predict_proba(X).argmax(axis=1)
-
-    def fit_predict(self, X, y=None, sample_weight=None):
-        """Fit, and give the most probable component of each row.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows.
-        y : Ignored
-            Not used.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rows.
-
-        Returns
-        -------
-        labels : ndarray of shape (n_samples,)
-            Numbers of components, 0 for the largest.
-        """
-        return self.fit(X, sample_weight=sample_weight).predict(X)
-
-    def score_samples(self, X):
-        """Log predictive density of each row: of new rows, given those of the fit.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows.
-
-        Returns
-        -------
-        scores : ndarray of shape (n_samples,)
-            In nats; more is better.
-        """
-        densities = log_predictive_densities(self._standard(X), self._posterior().components)
-        return logsumexp(densities + np.log(self.weights_), axis=1) - np.log(self._scale).sum()
+        Z, random = self._standard(X), check_random_state(random_state)
+        concentrations, components = self._posterior()
+        found = np.empty((n_draws, len(Z)))
+        for line in found:
+            weights = random.dirichlet(concentrations)
+            means, precisions = draw_normal_wishart(components, random)
+            roots = np.linalg.cholesky(precisions)
+            with np.errstate(divide="ignore"):  # a component without any weight
+                parts = np.log(weights) + np.log(np.diagonal(roots, axis1=1, axis2=2)).sum(axis=1)
+            squares = [np.sum(((Z - mean) @ root) ** 2, axis=1) for mean, root in zip(means, roots, strict=True)]
+            line[:] = logsumexp(parts - 0.5 * np.stack(squares, axis=1), axis=1)
+        return found - 0.5 * Z.shape[1] * np.log(2 * np.pi) - np.log(self._scale).sum()
 
     def sample(self, n_samples=1, random_state=None):
         """Draw rows from the predictive distribution.
@@ -418,7 +373,7 @@ class VBGaussianMixture(LatentModel):
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        tags.input_tags.allow_nan = False
         return tags
 
 
