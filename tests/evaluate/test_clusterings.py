@@ -3,16 +3,20 @@
 import numpy as np
 import pytest
 from sklearn.cluster import AgglomerativeClustering, KMeans
+from sklearn.decomposition import PCA
 from sklearn.metrics import adjusted_mutual_info_score
 
 from fewer.evaluate import (
     ConsensusClusterNumber,
+    adjusted_information_distance,
     adjusted_mutual_info,
     clustering_comparison,
     consensus_index,
     expected_mi_bounds,
     expected_mutual_info,
+    information_distance,
     normalized_information_distance,
+    normalized_variation_of_information,
     variation_of_information,
 )
 from fewer.evaluate.clusterings._consensus import without_clusters
@@ -93,6 +97,43 @@ def test_wrong_arguments_are_refused():
         consensus_index([[0, 1]])
     with pytest.raises(ValueError, match="no row in common"):
         consensus_index([[0, 1, -1, -1], [-1, -1, 0, 1]])
+    with pytest.raises(ValueError, match="no row in common"):
+        consensus_index([[0, 1, 0, 1], [0, 1, -1, -1], [-1, -1, 0, 1]])
+
+
+def test_named_distances_are_those_of_the_comparison():
+    U, V = np.random.default_rng(0).integers(5, size=(2, 80))
+    found = clustering_comparison(U, V, base=2)
+    assert information_distance(U, V, base=2) == found.distance("max", normalized=False)
+    np.testing.assert_allclose(normalized_variation_of_information(U, V), found.distance("joint"), rtol=1e-12)
+    np.testing.assert_allclose(adjusted_information_distance(U, V), 1 - found.adjusted_mutual_info, rtol=1e-12)
+    nats = clustering_comparison(U, V).variation_of_information
+    np.testing.assert_allclose(found.scaled_variation_of_information(), nats / np.log(80), rtol=1e-12)
+    np.testing.assert_allclose(found.scaled_variation_of_information(6), nats / (2 * np.log(6)), rtol=1e-12)
+    # With at most two clusters, two independent halves are as far apart as can be.
+    halves = clustering_comparison([0, 0, 1, 1], [0, 1, 0, 1])
+    np.testing.assert_allclose([halves.scaled_variation_of_information(each) for each in (2, None)], 1)
+    assert clustering_comparison([3], [4]).scaled_variation_of_information() == 0
+    with pytest.raises(ValueError, match="max_clusters=2 is below the number of clusters, 5"):
+        found.scaled_variation_of_information(2)
+
+
+def test_labels_may_be_anything_that_can_be_told_apart():
+    plain = clustering_comparison([0, 0, 1, 2, 2], [0, 1, 1, 1, 0])
+    mixed = np.array(["a", "a", 1, 2.5, 2.5], dtype=object)
+    tuples = [("x", 1), ("y", 2), ("y", 2), ("y", 2), ("x", 1)]
+    assert repr(clustering_comparison(mixed, tuples)) == repr(plain)
+    with pytest.raises(ValueError, match="labels_true holds labels that cannot be keys"):
+        clustering_comparison(np.array([{}, {}, None, 1], dtype=object)[[0, 1, 3]], [0, 1, 1])
+
+
+def test_noise_can_be_left_out_of_the_comparison():
+    U, V = [0, 0, -1, 1, 1, 1], [5, 5, 6, -1, 6, 6]
+    kept = clustering_comparison([0, 0, 1, 1], [5, 5, 6, 6])
+    assert repr(clustering_comparison(U, V, noise_label=-1)) == repr(kept)
+    assert clustering_comparison(U, V).n_clusters == (3, 3)
+    with pytest.raises(ValueError, match="Every row is noise"):
+        clustering_comparison([-1, 0], [0, -1], noise_label=-1)
 
 
 def test_consensus_is_the_mean_over_pairs_of_common_rows():
@@ -113,7 +154,7 @@ def groups(n_groups, distance, n_rows=60, n_columns=12):
     return rng.normal(size=(n_rows, n_columns)) + centres[np.arange(n_rows) % n_groups]
 
 
-FEW = {"k_range": (2, 4), "n_resamples": 6, "null": "both", "n_null": 19, "random_state": 0}
+FEW = {"n_clusters_range": (2, 4), "n_resamples": 6, "null": "both", "n_null": 19, "random_state": 0}
 
 
 @pytest.fixture(scope="module")
@@ -153,11 +194,11 @@ def test_workers_find_the_same(workers, clustered):
 def test_rows_can_be_drawn_instead_of_columns():
     estimator = AgglomerativeClustering()
     model = ConsensusClusterNumber(
-        estimator, k_range=(3, 5), n_resamples=5, perturbation="samples", fraction=0.7, random_state=0
+        estimator, n_clusters_range=(3, 5), n_resamples=5, perturbation="samples", fraction=0.7, random_state=0
     ).fit(groups(3, 2.5))
     assert ((model.labelings_ == -1).sum(axis=2) == 18).all()
     assert model.best_k_ == model.n_clusters_ == 3
-    variation = ConsensusClusterNumber(estimator, k_range=(3, 5), n_resamples=5, measure="vi", random_state=0)
+    variation = ConsensusClusterNumber(estimator, n_clusters_range=(3, 5), n_resamples=5, measure="vi", random_state=0)
     assert variation.fit(groups(3, 2.5)).best_k_ == 3
 
 
@@ -173,7 +214,25 @@ def test_normal_tables_have_the_covariance_of_the_table(n_columns):
     np.testing.assert_array_equal(np.sort(shuffled, axis=0), np.sort(X, axis=0))
 
 
-@pytest.mark.parametrize(("k_range", "message"), [((1, 3), "from 2 on"), ((5, 4), "in order"), ((2, 70), "70 ")])
-def test_wrong_ranges_are_refused(k_range, message):
+@pytest.mark.parametrize(
+    ("n_clusters_range", "message"), [((1, 3), "from 2 on"), ((5, 4), "in order"), ((2, 70), "70 ")]
+)
+def test_wrong_ranges_are_refused(n_clusters_range, message):
     with pytest.raises(ValueError, match=message):
-        ConsensusClusterNumber(k_range=k_range).fit(groups(2, 1))
+        ConsensusClusterNumber(n_clusters_range=n_clusters_range).fit(groups(2, 1))
+
+
+def test_frames_of_labelings_are_read_by_rows_and_other_forms_refused():
+    pandas = pytest.importorskip("pandas")
+    labelings = [[0, 0, 1, 1], [0, 1, 1, 1], [2, 2, 0, 0]]
+    assert consensus_index(pandas.DataFrame(labelings)) == consensus_index(labelings)
+    X = np.random.default_rng(0).normal(size=(20, 4))
+    for call, message in (
+        (lambda: consensus_index([[[0, 1]], [[1, 0]]]), "one label for each row"),
+        (lambda: expected_mi_bounds([3], [1, 9]), "same sum"),
+        (lambda: ConsensusClusterNumber(n_clusters_range=(2, 3, 4)).fit(X), "smallest and the largest"),
+        (lambda: ConsensusClusterNumber(average_method="joint").fit(X), "does not go with"),
+        (lambda: ConsensusClusterNumber(PCA()).fit(X), "PCA has no n_clusters"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            call()

@@ -4,11 +4,21 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from scipy.stats import genpareto, norm
+from scipy.stats import genpareto, multivariate_normal, norm
 
-from fewer.evaluate import bayes_loo, compare_models, dic, exact_loo, functional_cumulants, singular_diagnostics, waic
+from fewer.evaluate import (
+    bayes_loo,
+    compare_models,
+    dic,
+    exact_loo,
+    free_energy,
+    functional_cumulants,
+    metropolis_draws,
+    singular_diagnostics,
+    waic,
+)
+from fewer.evaluate.criteria._draw_kernels import pareto_fit, smooth_tail
 from fewer.evaluate.criteria._log_lik import as_draws, relative_efficiency
-from fewer.evaluate.criteria._pareto import pareto_fit, smooth_tail
 from tolerances import rounding
 
 ROWS = np.random.default_rng(0).normal(size=40)
@@ -41,6 +51,23 @@ def test_chains_arrays_and_arviz_objects_give_the_same():
         waic(two)
     with pytest.raises(ValueError, match="var_name='y' is not one of x, z"):
         waic(two, var_name="y")
+
+
+def test_stacked_chains_and_objects_without_log_likelihoods_are_recognised():
+    log_lik = draws_of()
+    # Like arviz.extract, which puts the axis of chains and draws last.
+    stacked = array_of(log_lik.T.reshape(8, 5, 500), ("place", "time", "sample"))
+    np.testing.assert_allclose(waic(stacked).pointwise, waic(log_lik).pointwise, rtol=1e-12)
+    one_chain = array_of(log_lik.T, ("row", "draw"))
+    np.testing.assert_allclose(bayes_loo(one_chain).pointwise, bayes_loo(log_lik).pointwise, rtol=1e-12)
+    parameter = array_of(log_lik[:, 0].reshape(4, 125), ("chain", "draw"))
+    with pytest.raises(ValueError, match="no axis of rows: its axes are chain, draw"):
+        waic(parameter)
+    data = SimpleNamespace(groups=["/posterior"], posterior=SimpleNamespace(data_vars={"mean": parameter}))
+    tree = SimpleNamespace(groups=("/", "/posterior"), data_vars={})
+    for given in (data, tree):
+        with pytest.raises(ValueError, match="no group log_likelihood"):
+            waic(given)
 
 
 def test_tables_larger_than_a_block_are_read_in_parts():
@@ -200,8 +227,8 @@ def test_singular_diagnostics_compare_with_half_the_parameters():
 def test_moments_do_not_depend_on_the_first_draw(first):
     from scipy.special import logsumexp
 
+    from fewer.evaluate.criteria._draw_kernels import row_moments
     from fewer.evaluate.criteria._log_lik import as_draws
-    from fewer.evaluate.criteria._row_moments import row_moments
 
     values = np.random.default_rng(0).normal(-3, 1, size=(500, 7))
     values[0, 2] += first
@@ -209,3 +236,88 @@ def test_moments_do_not_depend_on_the_first_draw(first):
     assert found.log_mean == pytest.approx(logsumexp(values, axis=0) - np.log(500), rel=1e-12)
     assert found.mean_log == pytest.approx(values.mean(axis=0), rel=1e-12)
     assert found.central[:, 0] == pytest.approx(values.var(axis=0), rel=1e-10)
+
+
+def test_comparisons_warn_of_rows_whose_log_likelihood_varies():
+    rng = np.random.default_rng(0)
+    x = np.append(rng.normal(size=40), 8.0)
+    steady, wild = draws_of(x, spread=0.16), draws_of(x, spread=0.3)
+    found = compare_models({"steady": steady, "wild": wild})
+    assert any("WAIC is not reliable for" in said and "wild" in said for said in found.warnings)
+    np.testing.assert_allclose(found.gaps, [found.loo[name].loss - found.waic[name].loss for name in found.names])
+    assert all(said in found.reading for said in found.warnings)
+    assert compare_models({"a": draws_of(), "b": draws_of(seed=2)}).warnings == []
+
+
+def normal_posterior(beta, n_rows=ROWS.size):
+    """Mean and standard deviation of the posterior of a mean with prior N(0, 1) at an inverse temperature."""
+    precision = 1 + n_rows * beta
+    return beta * ROWS.sum() / precision, 1 / np.sqrt(precision)
+
+
+@pytest.mark.parametrize("beta", [0.0, 0.3, 1.0])
+def test_metropolis_draws_have_the_moments_of_the_tempered_posterior(beta):
+    mean, std = normal_posterior(beta)
+    found = metropolis_draws(
+        lambda w: norm.logpdf(ROWS, w), lambda w: norm.logpdf(w[:, 0]), np.zeros((50, 1)),
+        step_size=2.4 * std, beta=beta, n_draws=200, n_burn_in=50, thin=4, random_state=0,
+    )  # fmt: skip
+    assert found.log_lik.shape == (50, 200, ROWS.size)
+    np.testing.assert_allclose(found.log_lik[3, 7], norm.logpdf(ROWS, found.parameters[3, 7]), rtol=1e-12)
+    # 50 chains are independent: the standard error is that of their means.
+    means, squares = found.parameters.mean(axis=(1, 2)), (found.parameters**2).mean(axis=(1, 2))
+    for values, expected in ((means, mean), (squares, mean**2 + std**2)):
+        assert abs(values.mean() - expected) < 4.5 * values.std(ddof=1) / np.sqrt(50)
+    assert 0.3 < found.acceptance.mean() < 0.6
+
+
+def test_chains_may_belong_to_different_data_sets():
+    tables = np.random.default_rng(1).normal(size=(6, 30)) + np.arange(6)[:, None]
+    found = metropolis_draws(
+        lambda w: norm.logpdf(tables, w), lambda w: norm.logpdf(w[:, 0], scale=10), np.arange(6.0)[:, None],
+        step_size=0.4, n_draws=400, n_burn_in=100, thin=3, random_state=0,
+    )  # fmt: skip
+    # The posterior standard deviation is 0.18, and 400 draws are worth some hundred.
+    np.testing.assert_allclose(found.parameters.mean(axis=(1, 2)), tables.mean(axis=1), atol=0.1)
+
+
+def test_thermodynamic_integration_gives_the_evidence():
+    rng, log_liks = np.random.default_rng(0), {}
+    for beta in np.linspace(0, 1, 24) ** 5:
+        log_liks[beta] = norm.logpdf(ROWS, rng.normal(*normal_posterior(beta), size=(2, 1000, 1)))
+    found = free_energy(log_liks)
+    exact = -multivariate_normal(np.zeros(ROWS.size), np.eye(ROWS.size) + 1).logpdf(ROWS)
+    # The corrected rule is exact up to fourth derivatives, which add less than a hundredth.
+    assert abs(found.value - exact) < 4 * found.se + 0.01
+    assert found.se < 0.1
+    np.testing.assert_allclose(found.energies[-1], ROWS.size * waic(log_liks[1.0]).gibbs_train_loss, rtol=1e-10)
+    assert found.log_evidence == -found.value
+    assert len(found.plot().data) == 1
+
+
+def test_tempered_draws_refuse_what_they_cannot_use():
+    log_lik, log_prior = (lambda w: norm.logpdf(ROWS, w)), (lambda w: norm.logpdf(w[:, 0]))
+    with pytest.raises(ValueError, match=r"from 0 \(the prior\) to 1, and has 0\.5, 1"):
+        free_energy({0.5: draws_of(), 1.0: draws_of()})
+    with pytest.raises(ValueError, match="the same rows"):
+        free_energy({0.0: draws_of(), 1.0: draws_of()[:, :9]})
+    with pytest.raises(ValueError, match="start of chain 1 is not finite"):
+        metropolis_draws(log_lik, lambda w: np.where(np.abs(w[:, 0]) < 1, 0.0, -np.inf), [[0.0], [3.0]], step_size=1)
+    with pytest.raises(ValueError, match=r"log_lik must give an array of shape \(2, n_samples\)"):
+        metropolis_draws(lambda w: np.zeros(3), log_prior, np.zeros((2, 1)), step_size=1)
+    with pytest.raises(ValueError, match="step_size must be positive"):
+        metropolis_draws(log_lik, log_prior, np.zeros((2, 1)), step_size=0)
+    with pytest.raises(ValueError, match="x0 must hold finite numbers"):
+        metropolis_draws(log_lik, log_prior, [0.0], step_size=1)
+
+
+def test_models_and_temperatures_need_names_and_efficiencies_a_row_each():
+    for call, message in (
+        (lambda: compare_models([draws_of(), draws_of()]), "must name each model"),
+        (lambda: free_energy([draws_of(), draws_of()]), "inverse temperatures for keys"),
+        (lambda: bayes_loo(draws_of(), r_eff=[1.0, 0.5]), "an entry for each of 40 rows"),
+        (lambda: exact_loo(None, 5), "must be a function"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            call()
+    assert set(compare_models({1: draws_of(), 2: draws_of(seed=3)}).names) == {"1", "2"}

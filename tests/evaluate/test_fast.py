@@ -358,7 +358,7 @@ TABLE = RNG.normal(size=(24, 4)) * [1, 2, 5, 0.1] + CLASSES[:, None] * [1, 0, 2,
 VALUES = TABLE[:, 0] + RNG.normal(size=24)
 
 
-@pytest.mark.parametrize("scaled", [False, True], ids=["bare", "scaled"])
+@pytest.mark.parametrize("scaled", [pytest.param(False, marks=pytest.mark.slow), True], ids=["bare", "scaled"])
 @pytest.mark.parametrize(
     ("learner", "cv"),
     [

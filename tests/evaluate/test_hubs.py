@@ -10,7 +10,8 @@ from scipy import sparse
 from sklearn.datasets import load_wine
 from sklearn.metrics import pairwise_distances
 from sklearn.neighbors import KNeighborsClassifier, NearestNeighbors
-from sklearn.preprocessing import scale
+from sklearn.preprocessing import StandardScaler, scale
+from sklearn.semi_supervised import LabelPropagation
 
 from fewer._kernels import _neighbours
 from fewer._kernels._neighbours import (
@@ -19,6 +20,7 @@ from fewer._kernels._neighbours import (
 from fewer.evaluate import (
     HubnessAnalyzer,
     cluster_assumption_violation,
+    hubness_curve,
     hubness_sample_weight,
     k_occurrences,
     mle_intrinsic_dimension,
@@ -26,7 +28,9 @@ from fewer.evaluate import (
     relative_silhouette,
     secondary_distances,
 )
-from fewer.learn import HubnessWeightedKNeighborsClassifier
+from fewer.evaluate.hubs._hubness import betweenness
+from fewer.evaluate.hubs._occurrences import log_normal_tail
+from fewer.learn import HarmonicClassifier, HubnessWeightedKNeighborsClassifier
 
 
 def listed_by_hand(X, k):
@@ -101,15 +105,20 @@ def test_sparse_tables_give_the_same_counts():
 
 def test_large_tables_announce_how_neighbours_are_found(monkeypatch):
     X = np.random.default_rng(0).normal(size=(60, 3))
-    monkeypatch.setattr("fewer.evaluate.hubs._hubness.EXACT_ROWS", 50)
+    monkeypatch.setattr("fewer.evaluate.hubs._occurrences.EXACT_ROWS", 50)
     with pytest.warns(UserWarning, match="60 rows.*neighbours are exact.*pynndescent"):
         exact = k_occurrences(X, 4)
 
     class NNDescent:
-        """Exact neighbours, the row itself among them, as pynndescent gives them."""
+        """Exact neighbours, the row itself first, and -1 where there are too few, as pynndescent gives them."""
+
+        missing = 0
 
         def __init__(self, X, metric, metric_kwds, n_neighbors, random_state):
+            assert n_neighbors <= len(X)
             distances, found = NearestNeighbors(n_neighbors=n_neighbors, metric=metric).fit(X).kneighbors(X)
+            if self.missing:
+                found[0, -self.missing :], distances[0, -self.missing :] = -1, np.inf
             self.neighbor_graph = found.astype(np.int32), distances.astype(np.float32)
 
     fake = ModuleType("pynndescent")
@@ -120,6 +129,14 @@ def test_large_tables_announce_how_neighbours_are_found(monkeypatch):
         approximate = k_occurrences(X, 4, random_state=0)
     np.testing.assert_array_equal(exact.neighbors, approximate.neighbors)
     k_occurrences(X, 4, solver="approximate")
+    NNDescent.missing = 26  # of the 31 that are asked for: 4 others and the row itself are left
+    np.testing.assert_array_equal(k_occurrences(X, 4, solver="approximate").neighbors, exact.neighbors)
+    NNDescent.missing = 27
+    with pytest.raises(ValueError, match="fewer than 4 neighbours of 1 of 60 rows"):
+        k_occurrences(X, 4, solver="approximate")
+    monkeypatch.setitem(sys.modules, "pynndescent", None)
+    with pytest.raises(ImportError, match=r"needs the package pynndescent: pip install .fewer\[neighbours\]"):
+        k_occurrences(X, 4, solver="approximate")
 
 
 @pytest.mark.parametrize(
@@ -155,7 +172,7 @@ def test_hubs_of_wine_lie_at_the_centres_of_clusters():
     assert 0.04 < model.cav_ < 0.12
     assert set(model.hubs_) & set(model.antihubs_) == set()
     assert "of all neighbours are of another class" in model.reading_
-    assert len(model.plot().data) == 2
+    assert [trace.name for trace in model.plot().data] == ["this table", "without hubs (Poisson)", "log-normal tail"]
 
 
 def test_duplicate_rows_do_not_change_the_dimension():
@@ -258,3 +275,87 @@ def test_antihubs_lie_far_from_their_own_cluster():
     found = relative_silhouette(X, labels, random_state=0)
     assert found.hubs["within"] < 1 < found.antihubs["within"]
     assert found.antihubs["silhouette"] < 1
+
+
+def test_betweenness_counts_shortest_paths_as_networkx_does():
+    networkx = pytest.importorskip("networkx")
+    neighbours = k_occurrences(np.random.default_rng(0).normal(size=(150, 8)), 4).neighbors
+    graph = networkx.DiGraph([(row, int(other)) for row, others in enumerate(neighbours) for other in others])
+    expected = networkx.betweenness_centrality(graph, normalized=False)
+    np.testing.assert_allclose(betweenness(neighbours), [expected[row] for row in range(150)], rtol=1e-10)
+
+
+def test_paths_lead_through_hubs_the_more_the_more_dimensions_there_are():
+    found = [HubnessAnalyzer(5, betweenness=True).fit(np.random.default_rng(0).uniform(size=(600, d))) for d in (3, 20)]
+    assert found[0].betweenness_correlation_ < 0.5 < 0.7 < found[1].betweenness_correlation_
+    assert HubnessAnalyzer(5).fit(np.eye(20)).betweenness_correlation_ is None
+
+
+def test_tails_of_hubs_are_log_normal_where_counts_are():
+    rng = np.random.default_rng(0)
+    counts = np.round(rng.lognormal(1.8, 0.8, size=20_000)).astype(int)
+    tail = log_normal_tail(counts, 6)
+    assert tail.n_rows == np.sum(counts >= 6)
+    # Standard errors of mean and std from 11,000 truncated counts are about 0.03 and 0.015.
+    assert abs(tail.mean - 1.8) < 0.12
+    assert abs(tail.std - 0.8) < 0.06
+    assert tail.p_value > 1e-3
+    assert log_normal_tail(6 + rng.integers(60, size=20_000), 6).p_value < 1e-6
+    np.testing.assert_allclose(tail.expected(np.arange(6, 100_000)).sum(), tail.n_rows, rtol=1e-6)
+    assert log_normal_tail(np.full(100, 7), 6) is None
+    assert k_occurrences(rng.normal(size=(400, 50)), 5).log_normal_tail.start == 6
+
+
+def partly_labelled(y, rows, value=-1):
+    partly = np.full(len(y), value, dtype=object if value is None else y.dtype)
+    partly[rows] = y[rows]
+    return partly
+
+
+def test_the_harmonic_function_is_its_formula_and_the_limit_of_label_propagation():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(60, 3)), np.arange(60) % 3
+    rows = np.arange(9)
+    model = HarmonicClassifier(gamma=0.7).fit(X, partly_labelled(y, rows))
+    W = np.exp(-0.7 * pairwise_distances(X) ** 2)
+    np.fill_diagonal(W, 0)
+    expected = np.linalg.solve(np.diag(W.sum(axis=1)[9:]) - W[9:, 9:], W[9:, :9] @ np.eye(3)[y[:9]])
+    np.testing.assert_allclose(model.label_distributions_[9:], expected, atol=1e-7)
+    peer = LabelPropagation(gamma=0.7, max_iter=20_000, tol=1e-10).fit(X, partly_labelled(y, rows))
+    np.testing.assert_allclose(model.label_distributions_, peer.label_distributions_, atol=1e-6)
+    np.testing.assert_array_equal(model.transduction_, peer.transduction_)
+
+
+def test_labels_stay_in_their_cluster_and_far_rows_take_the_usual_class():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(90, 2)) + np.repeat([0, 20, 5000], 30)[:, None]
+    y = np.repeat(["a", "b", "c"], 30)
+    # No label in the third cluster, which is too far from both to have any weight.
+    rows = [0, 1, 30]
+    for value in ("?", None):
+        model = HarmonicClassifier(unlabeled_value=value).fit(X, partly_labelled(y, rows, value))
+        assert (model.transduction_[:60] == y[:60]).all()
+        np.testing.assert_allclose(model.label_distributions_[60:], np.tile([2 / 3, 1 / 3], (30, 1)), atol=1e-6)
+        assert (model.predict(X[:60] + 0.1) == y[:60]).all()
+    with pytest.raises(ValueError, match="No row has a label"):
+        HarmonicClassifier().fit(X, np.full(90, -1))
+    with pytest.raises(ValueError, match="count as rows without a label"):
+        HarmonicClassifier().fit(X, np.where(np.arange(90) < 5, 1, -1))
+
+
+def test_rows_and_arguments_that_do_not_fit_are_refused():
+    X, y = np.random.default_rng(0).normal(size=(40, 5)), np.arange(40) % 2
+    for call, message in (
+        (lambda: k_occurrences(X, 2.5), "must be a whole number"),
+        (lambda: k_occurrences(X, "5"), "must be a whole number"),
+        (lambda: HubnessAnalyzer(5).fit(X, y[:9]), "X has 40 rows and y has 9"),
+        (lambda: HubnessAnalyzer(5, metric="precomputed").fit(X), "must be square"),
+        (lambda: cluster_assumption_violation(X, y[:9]), "X has 40 rows and y has 9"),
+        (lambda: relative_silhouette(X, y, 500), "below the number of rows"),
+        (lambda: hubness_curve("pca", X, [2]), "must be an estimator"),
+        (lambda: hubness_curve(StandardScaler(), X, [2]), "has no n_components"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            call()
+    with pytest.warns(UserWarning, match="at distance 0"):
+        k_occurrences(np.ones((20, 3)), 5)

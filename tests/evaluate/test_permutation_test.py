@@ -118,7 +118,7 @@ def test_a_longer_test_starts_like_a_shorter_one(noise):
     [(GaussianNB(), False), (DecisionTreeClassifier(), False), (DecisionTreeClassifier(), True)],
 )
 def test_stopping_saves_draws_and_keeps_their_order(noise, elsewhere, learner, workers):
-    options = {"n_repeats": 2, "random_state": 0, "n_permutations": 100, "cv": 2}
+    options = {"n_repeats": 1, "random_state": 0, "n_permutations": 100, "cv": 2}
     stopped = permutation_test(learner, *noise, sequential=5, engine=workers if elsewhere else None, **options)
     assert stopped.n_permutations_used < 60
     whole = permutation_test(learner, *noise, **options)

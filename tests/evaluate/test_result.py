@@ -40,6 +40,7 @@ MADE = {
     "CostCurve": lambda: evaluate.cost_curve(GaussianNB(), X, Y, pcfs=[0.3, 0.5], cv=2),
     "CostPlane": lambda: theory.min_risk_plane(([0.0], [1.0]), (np.eye(1), np.eye(1)), 0.4, n_init=2),
     "Dic": lambda: evaluate.dic(LOG_LIK),
+    "FreeEnergy": lambda: evaluate.free_energy({0: LOG_LIK, 1: LOG_LIK}),
     "FunctionalCumulants": lambda: evaluate.functional_cumulants(LOG_LIK),
     "HubnessCurve": lambda: evaluate.hubness_curve(lambda X, size: X[:, :size], X, [2, 4], n_neighbors=3),
     "KOccurrences": lambda: evaluate.k_occurrences(X, 3, y=Y),
@@ -48,6 +49,9 @@ MADE = {
     ),
     "ModelComparison": lambda: evaluate.compare_models({"one": LOG_LIK, "two": 1.1 * LOG_LIK}),
     "OutlierHubness": lambda: evaluate.outlier_hubness(X, 3),
+    "PosteriorDraws": lambda: evaluate.metropolis_draws(
+        lambda w: -(w**2), lambda w: w[:, 0], np.zeros((2, 1)), step_size=1.0, n_draws=5, n_burn_in=0, random_state=0
+    ),
     "PredictiveLoss": lambda: evaluate.exact_loo(log_lik_of, 20),
     "RelativeSilhouette": lambda: evaluate.relative_silhouette(X, Y, 3, 5, hub_threshold=1.0, random_state=0),
     "SingularDiagnostics": lambda: evaluate.singular_diagnostics(LOG_LIK, n_parameters=1),

@@ -3,10 +3,21 @@
 import numpy as np
 import pytest
 from sklearn.datasets import load_breast_cancer
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import brier_score_loss, log_loss, make_scorer
 from sklearn.model_selection import cross_val_score
 
-from fewer.learn import CompositeLoss, CompositeLossClassifier, ProperLoss, link_named, proper_loss
+from fewer.learn import (
+    CompositeLoss,
+    CompositeLossClassifier,
+    CompositeLossClassifierCV,
+    ProperLoss,
+    beta_loss,
+    is_calibrated_at,
+    is_noise_robust,
+    link_named,
+    proper_loss,
+)
 
 X, Y = load_breast_cancer(return_X_y=True)
 
@@ -94,3 +105,107 @@ def test_bands_hold_the_bounds_of_the_sheet():
     low, high = CompositeLoss("log", "logit").convexity_band(x)
     expected = [1 / (8 * 0.7**2 * 0.3), 1 / (8 * 0.7 * 0.3**2)]
     np.testing.assert_allclose([low[1], high[1]], sorted(expected))
+
+
+def test_the_beta_family_holds_the_named_losses_and_is_convex_where_theory_says():
+    e = np.linspace(0.05, 0.95, 19)
+    for low, high, name in ((0, 0, "log"), (1, 1, "square"), (-0.5, -0.5, "boosting"), (0, 1, "asymmetric-1")):
+        # Close by, the integrals must come to the closed form.
+        near = beta_loss(low + 1e-9, high)
+        for ours, expected in zip(near.partial_losses(e), proper_loss(name).partial_losses(e), strict=True):
+            np.testing.assert_allclose(ours, expected, rtol=1e-6)
+    for low in (-0.9, -0.5, 0.0, 0.3):
+        for high in (-0.9, -0.25, 0.0, 0.3):
+            assert CompositeLoss(beta_loss(low, high), "logit").is_convex() == (max(low, high) <= 0)
+    # c^low is integrated over (0, e): e^(low + 1) / (low + 1) times about 1 for small e.
+    small = beta_loss(-0.9, 0.5).partial_losses(np.array([1e-9]))[0]
+    np.testing.assert_allclose(small, 1e-9**0.1 / 0.1, rtol=1e-5)
+    with pytest.raises(ValueError, match="must be above -1"):
+        beta_loss(-1, 0)
+
+
+def test_stochastic_gradients_come_to_the_minimum_also_with_weights():
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(4000, 5)) * [1, 10, 0.1, 1, 1] + 3
+    y = (rows[:, 0] - rows[:, 3] + rng.logistic(size=4000) > 0).astype(int)
+    weights = rng.integers(3, size=4000).astype(float)
+    for options in ({}, {"sample_weight": weights}):
+        for loss in ("log", "boosting"):
+            exact = CompositeLossClassifier(loss, "logit", alpha=1e-3).fit(rows, y, **options)
+            drawn = CompositeLossClassifier(loss, "logit", alpha=1e-3, solver="sgd", random_state=0)
+            drawn.fit(rows, y, **options)
+            difference = np.abs(drawn.predict_proba(rows) - exact.predict_proba(rows)).max()
+            assert difference < 0.01
+    again = CompositeLossClassifier(solver="sgd", random_state=0, max_iter=2)
+    with pytest.warns(ConvergenceWarning, match="still falls after max_iter=2 passes"):
+        again.fit(rows, y)
+    assert again.n_iter_ == 2
+
+
+def test_the_loss_is_chosen_by_the_target_on_held_out_rows():
+    # Log odds that are not linear: the cheapest line for a threshold is another one than the most likely line.
+    rng = np.random.default_rng(0)
+    x = rng.uniform(-2, 2, size=(3000, 1))
+    y = (rng.random(3000) < 1 / (1 + np.exp(-3 * np.sin(x[:, 0]) - x[:, 0] ** 2))).astype(int)
+    target = proper_loss("cost", threshold=0.8)
+    model = CompositeLossClassifierCV(target_loss=target, alphas=[1e-4, 1e-2]).fit(x, y)
+    assert model.scores_.shape == (9, 2, 5)
+    means = model.scores_.mean(axis=2)
+    names = [loss.name for loss in model.losses_]
+    assert means.min() == means[names.index(model.loss_.name)].min()
+    plain = CompositeLossClassifier(model.loss_, "logit", alpha=model.alpha_).fit(x, y)
+    np.testing.assert_allclose(model.predict_proba(x), plain.predict_proba(x), atol=1e-4)
+    again = CompositeLossClassifierCV(["log"], alphas=[0.01], cv=3, target_loss="square").fit(X, Y)
+    assert again.alpha_ == 0.01
+    np.testing.assert_allclose(
+        again.predict_proba(X), CompositeLossClassifier(alpha=0.01).fit(X, Y).predict_proba(X), atol=1e-5
+    )
+
+
+def test_losses_that_are_not_convex_are_not_chosen_from():
+    model = CompositeLossClassifierCV(["square", "log"], alphas=[0.01], cv=3).fit(X, Y)
+    assert [loss.name for loss in model.losses_] == ["log"]
+    with pytest.raises(ValueError, match="None of the losses is convex"):
+        CompositeLossClassifierCV(["square"]).fit(X, Y)
+    with pytest.raises(ValueError, match="not strictly proper"):
+        CompositeLossClassifierCV(["zero-one"]).fit(X, Y)
+    with pytest.raises(ValueError, match="losses is empty"):
+        CompositeLossClassifierCV([]).fit(X, Y)
+    with pytest.raises(ValueError, match="penalties from 0 on"):
+        CompositeLossClassifierCV(alphas=[-1.0]).fit(X, Y)
+
+
+def test_calibration_of_losses_that_are_not_proper():
+    for threshold in (0.2, 0.5, 0.7):
+        assert is_calibrated_at(lambda e: e / (e * (1 - e)), lambda e: -1 / e, threshold)  # log
+        assert is_calibrated_at(lambda e: 1.0, lambda e: -1.0, threshold) == (threshold == 0.5)
+    assert not is_calibrated_at(lambda e: 0.0, lambda e: 0.0, 0.5)
+    with pytest.raises(ValueError, match="between 0 and 1"):
+        is_calibrated_at(lambda e: 1, lambda e: -1, 1.0)
+
+
+@pytest.mark.parametrize(("threshold", "noise"), [(0.3, 0.2), (0.7, 0.1), (0.5, 0.4)])
+def test_decisions_are_robust_to_noise_outside_of_an_interval(threshold, noise):
+    eta = np.linspace(0, 1, 1001)
+    edge = (threshold - noise) / (1 - 2 * noise)
+    low, high = sorted([edge, threshold])
+    inside = (eta >= low + 1e-9) & (eta < high - 1e-9)
+    at_edge = np.minimum(np.abs(eta - low), np.abs(eta - high)) < 1e-9
+    np.testing.assert_array_equal(is_noise_robust(eta, threshold, noise)[~at_edge], ~inside[~at_edge])
+    with pytest.raises(ValueError, match="below 1/2"):
+        is_noise_robust(eta, threshold, 0.5)
+
+
+def test_probabilities_and_labels_that_do_not_fit_are_refused():
+    loss = proper_loss("log")
+    for y, p, message in (
+        ([1, 0], [np.nan, 0.5], "are nan in row 0"),
+        ([1, 0], [0.5, 1.5], "are 1.5 in row 1"),
+        ([1, 0, 1], [0.2, 0.5], "y has the shape"),
+        (["yes", "no"], [0.2, 0.5], "pos_label=1 is not among the labels"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            loss.loss(y, p)
+    assert loss.loss(["yes", "no"], [0.2, 0.5], pos_label="yes") > 0
+    with pytest.raises(ValueError, match="weight must be a function"):
+        ProperLoss(3)

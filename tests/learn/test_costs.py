@@ -2,8 +2,10 @@
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
+from sklearn.neighbors import KNeighborsClassifier
 from sklearn.tree import DecisionTreeClassifier
 
 from fewer.evaluate import cost_curve
@@ -13,7 +15,8 @@ from fewer.learn import (
     ThresholdedLogisticRegression,
     WeightedLogisticRegression,
 )
-from fewer.theory import min_risk_plane
+from fewer.learn.costs._costs import cheapest_step
+from fewer.theory import gaussian_plane_risk, min_risk_plane
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(300, 4)) * [1, 10, 0.1, 1] + [0, 50, 0, -3]
@@ -95,6 +98,27 @@ def test_the_best_of_several_starts_is_kept():
     assert weighted.risk_ <= one.risk_
 
 
+def test_the_step_itself_is_minimised_from_each_start():
+    signs, weights = np.where(Y == "well", 1.0, -1.0), np.where(Y == "well", 3.0, 1.0)
+    decisions, changes = RNG.normal(size=300), np.where(np.arange(300) < 20, 0.0, RNG.normal(size=300))
+    places = np.sort(-decisions[20:] / changes[20:])
+    between = np.concatenate([[places[0] - 1], (places[1:] + places[:-1]) / 2, [places[-1] + 1]])
+    costs = [weights @ (signs * (decisions + t * changes) <= 0) for t in between]
+    found = cheapest_step(decisions, changes, signs, weights)
+    assert found.cost == min(costs) == weights @ (signs * (decisions + found.length * changes) <= 0)
+    # With one column, every plane is a threshold in one of two directions.
+    one = SigmoidRiskClassifier((1, 3), risk="step", n_init=2, random_state=0).fit(X[:, :1], Y)
+    cuts = np.append(X[:, 0], np.inf)[:, None]
+    above = ((X[:, 0] >= cuts) != (signs > 0)) @ weights
+    below = ((X[:, 0] < cuts) != (signs > 0)) @ weights
+    assert one.risk_ == pytest.approx(min(above.min(), below.min()) / 300, rel=1e-12)
+    smooth, step = (
+        SigmoidRiskClassifier((1, 3), n_init=3, risk=risk, random_state=0).fit(X, Y) for risk in ("sigmoid", "step")
+    )
+    assert step.risk_ == pytest.approx(step.expected_cost(X, Y), rel=1e-12)
+    assert step.risk_ < smooth.expected_cost(X, Y)
+
+
 def test_metacost_relabels_towards_the_expensive_class():
     tree = DecisionTreeClassifier(max_depth=3)
     cheap = MetaCostClassifier(tree, n_estimators=10, random_state=0).fit(X, Y)
@@ -103,6 +127,35 @@ def test_metacost_relabels_towards_the_expensive_class():
     assert set(Y[dear.relabelled_]) == {"ill"}
     always = MetaCostClassifier(LogisticRegression(), cost=(1, 1e6), n_estimators=3, random_state=0).fit(X, Y)
     assert (always.predict(X) == "well").all()
+
+
+def test_costs_may_be_given_to_fit_of_all_classifiers():
+    models = (
+        ThresholdedLogisticRegression(),
+        WeightedLogisticRegression(),
+        SigmoidRiskClassifier(n_init=2, random_state=0),
+        MetaCostClassifier(n_estimators=3, random_state=0),
+    )
+    for model in models:
+        ours = clone(model).fit(X, Y, cost=(1, 4)).predict(X)
+        np.testing.assert_array_equal(ours, clone(model).set_params(cost=(1, 4)).fit(X, Y).predict(X))
+        # A row of weight 0 is as good as absent.
+        weights = np.where(np.arange(300) < 250, 1.0, 0.0)
+        strange = np.where(np.arange(300) < 250, Y, "ill")
+        first, second = (clone(model).fit(X, labels, sample_weight=weights).predict(X) for labels in (Y, strange))
+        np.testing.assert_array_equal(first, second)
+    sizes = [model.fit(X, Y, cost=(1, 4)).effective_sample_size_ for model in models[1:3]]
+    np.testing.assert_allclose(*sizes)
+
+
+def test_costs_of_rows_are_refused_where_they_cannot_be_used():
+    rows = np.ones(300)
+    with pytest.raises(ValueError, match="to predict"):
+        ThresholdedLogisticRegression().fit(X, Y, cost=rows)
+    with pytest.raises(ValueError, match="use WeightedLogisticRegression"):
+        MetaCostClassifier(n_estimators=2).fit(X, Y, cost=rows)
+    with pytest.raises(ValueError, match="KNeighborsClassifier takes no sample_weight"):
+        MetaCostClassifier(KNeighborsClassifier(), n_estimators=2).fit(X, Y, sample_weight=rows)
 
 
 @pytest.mark.parametrize(
@@ -164,3 +217,20 @@ def test_wrong_arguments_of_the_curve_are_refused(options, message):
     target = options.pop("y", Y)
     with pytest.raises(ValueError, match=message):
         cost_curve(WeightedLogisticRegression(), X, target, **options)
+
+
+def test_labels_and_classes_that_do_not_fit_are_refused():
+    model = WeightedLogisticRegression().fit(X, Y)
+    with pytest.raises(ValueError, match="X has 300 rows, and y has the shape"):
+        model.expected_cost(X, Y[:5])
+    with pytest.raises(ValueError, match="'dead', which is not one of the classes"):
+        model.expected_cost(X, np.full(300, "dead"))
+    for means, covariances, message in (
+        (([0, 0], [1]), (np.eye(2), np.eye(2)), "of the same columns"),
+        (([0, 0], [1, 1]), (np.zeros((2, 2)), np.eye(2)), "positive definite"),
+        (([0, np.nan], [1, 1]), (np.eye(2), np.eye(2)), "finite"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            min_risk_plane(means, covariances, 0.3)
+    with pytest.raises(ValueError, match="not all 0"):
+        gaussian_plane_risk([0, 0], 0, ([0, 0], [1, 1]), (np.eye(2), np.eye(2)), 0.3)

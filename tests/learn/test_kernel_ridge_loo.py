@@ -105,7 +105,7 @@ def test_press_falls_along_the_search_and_the_path_ends_at_the_choice(small):
 def test_early_stopping_ends_the_same_search_sooner(small):
     full = KernelRidgeClassifierLOO().fit(*small)
     with np.testing.assert_no_warnings():
-        stopped = KernelRidgeClassifierLOO(early_stopping=5).fit(*small)
+        stopped = KernelRidgeClassifierLOO(max_iter=5, early_stopping=True).fit(*small)
     assert stopped.n_iter_ == 5
     np.testing.assert_allclose(stopped.selection_path_["press"], full.selection_path_["press"][:6])
 

@@ -164,9 +164,13 @@ def four_classes(n_rows=40, n_columns=600):
 
 
 @pytest.mark.claim("clusterings", 7)
-@pytest.mark.parametrize(("k_range", "n_resamples"), [((3, 6), 6), pytest.param((2, 8), 20, marks=pytest.mark.slow)])
-def test_adjusted_consensus_peaks_at_the_four_true_clusters(k_range, n_resamples, figure):
-    model = ConsensusClusterNumber(k_range=k_range, n_resamples=n_resamples, random_state=0).fit(four_classes())
+@pytest.mark.parametrize(
+    ("n_clusters_range", "n_resamples"), [((3, 6), 6), pytest.param((2, 8), 20, marks=pytest.mark.slow)]
+)
+def test_adjusted_consensus_peaks_at_the_four_true_clusters(n_clusters_range, n_resamples, figure):
+    model = ConsensusClusterNumber(n_clusters_range=n_clusters_range, n_resamples=n_resamples, random_state=0).fit(
+        four_classes()
+    )
     index = {
         measure: [consensus_index(labels, measure=measure) for labels in model.labelings_]
         for measure in ("ami", "ari", "mi")
@@ -182,7 +186,7 @@ def test_adjusted_consensus_peaks_at_the_four_true_clusters(k_range, n_resamples
 def test_unadjusted_consensus_of_noise_grows_with_the_number_of_clusters(figure):
     noise = np.random.default_rng(1).normal(size=(40, 600))
     single = KMeans(init="random", n_init=1)
-    model = ConsensusClusterNumber(single, k_range=(2, 10), n_resamples=12, random_state=0).fit(noise)
+    model = ConsensusClusterNumber(single, n_clusters_range=(2, 10), n_resamples=12, random_state=0).fit(noise)
     plain = [consensus_index(labels, measure="nmi") for labels in model.labelings_]
     assert plain[0] < 0.1
     assert 0.35 < plain[-1] < 0.5

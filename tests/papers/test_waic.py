@@ -101,26 +101,29 @@ def test_leave_one_out_and_generalisation_add_up_to_a_constant(n_replicates, fig
         (50, 200, 1201, 0.042),
         pytest.param(50, 1500, 6001, 0.042, marks=pytest.mark.slow),
         pytest.param(200, 1500, 6001, 0.021, marks=pytest.mark.slow),
+        pytest.param(800, 1500, 6001, 0.010, marks=pytest.mark.slow),
     ],
 )
 def test_a_singular_model_has_half_the_excess_of_a_regular_one(n, n_replicates, n_grid, sd, figure):
-    grid = np.linspace(-3, 3, n_grid)
+    # a and -a are the same model: the points above 0 of the grid on [-3, 3] stand for both, and the mean of a is 0.
+    grid = np.linspace(0, 3, n_grid // 2 + 1)
+    log_prior = np.where(grid > 0, np.log(2), 0.0)
     rng, rows = np.random.default_rng(0), []
     nodes, node_weights = np.polynomial.hermite_e.hermegauss(60)
     node_weights = node_weights / node_weights.sum()
     for _ in range(n_replicates):
         x = rng.normal(size=n)
-        log_posterior = -0.5 * n * (x.mean() - grid**2) ** 2
+        log_posterior = log_prior - 0.5 * n * (x.mean() - grid**2) ** 2
         kept = log_posterior > log_posterior.max() - 60
         a, log_weights = grid[kept], log_posterior[kept]
-        log_lik = norm.logpdf(x, (a**2)[:, None])
+        log_lik = -0.5 * (x - (a**2)[:, None]) ** 2 - 0.5 * np.log(2 * np.pi)
         best = -norm.logpdf(x).mean()
         criterion = waic(log_lik, log_weights=log_weights)
         left_out = bayes_loo(log_lik, log_weights=log_weights, method="is").loss
         weights = np.exp(log_weights - logsumexp(log_weights))
         predictive = logsumexp(norm.logpdf(nodes, (a**2)[:, None]), b=weights[:, None], axis=0)
         general = node_weights @ (norm.logpdf(nodes) - predictive)
-        at_mean = norm.logpdf(x, (weights @ a) ** 2)
+        at_mean = norm.logpdf(x, 0.0)
         dics = [
             dic(log_lik, at_mean, method="mean", log_weights=log_weights).loss,
             dic(log_lik, log_weights=log_weights).loss,
@@ -138,8 +141,9 @@ def test_a_singular_model_has_half_the_excess_of_a_regular_one(n, n_replicates, 
     assert abs(total.std() - sd) < 0.012
     for values, expected, room in ((general, 0.25, 0.03), (own, 0.25, 0.03), (functional, 0.35, 0.02)):
         assert abs(values.mean() - expected) < room + error * values.std()
-    assert by_variance.mean() > 0.33
-    assert by_mean.mean() < 0.17
+    # The target of both is 0.25, too.
+    assert abs(by_variance.mean() - 0.45) < 0.04 + error * by_variance.std()
+    assert by_mean.mean() < 0.09 + error * by_mean.std()
     figure(
         f"n = {n}: sum {total.mean():.3f} (sd {total.std():.3f}), V {functional.mean():.2f}, DIC by variance "
         f"{by_variance.mean():.2f} and by mean {by_mean.mean():.2f} for 0.25"
@@ -270,7 +274,7 @@ def test_waic_is_leave_one_out_in_a_network_and_dic_is_not(figure):
 @pytest.mark.slow
 @pytest.mark.claim("waic", 5)
 def test_low_cross_validation_loss_goes_with_high_generalisation_loss(figure):
-    general, left_out, criterion, by_mean, by_variance = network_study(24, 3, 20_000, 80, 100)
+    general, left_out, criterion, by_mean, by_variance = network_study(12, 6, 20_000, 80, 100)
     assert np.corrcoef(left_out, criterion)[0, 1] > 0.98
     assert np.corrcoef(general, left_out)[0, 1] < -0.6
     assert abs(left_out.mean() - criterion.mean()) < 0.003

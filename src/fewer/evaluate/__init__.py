@@ -5,18 +5,22 @@ from typing import TYPE_CHECKING
 from fewer._lazy import lazy_names
 
 if TYPE_CHECKING:
+    from fewer.evaluate._calibration_error import calibration_error
     from fewer.evaluate._compare import compare_methods, critical_difference_figure
     from fewer.evaluate._cost_curve import cost_curve
     from fewer.evaluate._label_efficiency import label_efficiency
     from fewer.evaluate._stability import selection_stability, stability_difference
     from fewer.evaluate.clusterings import (
         ConsensusClusterNumber,
+        adjusted_information_distance,
         adjusted_mutual_info,
         clustering_comparison,
         consensus_index,
         expected_mi_bounds,
         expected_mutual_info,
+        information_distance,
         normalized_information_distance,
+        normalized_variation_of_information,
         variation_of_information,
     )
     from fewer.evaluate.criteria import (
@@ -24,7 +28,9 @@ if TYPE_CHECKING:
         compare_models,
         dic,
         exact_loo,
+        free_energy,
         functional_cumulants,
+        metropolis_draws,
         singular_diagnostics,
         waic,
     )
@@ -63,8 +69,10 @@ if TYPE_CHECKING:  # classes of results: documented, but not in __all__
     from fewer.evaluate.clusterings import ClusteringComparison as ClusteringComparison
     from fewer.evaluate.criteria import BayesLoo as BayesLoo
     from fewer.evaluate.criteria import Dic as Dic
+    from fewer.evaluate.criteria import FreeEnergy as FreeEnergy
     from fewer.evaluate.criteria import FunctionalCumulants as FunctionalCumulants
     from fewer.evaluate.criteria import ModelComparison as ModelComparison
+    from fewer.evaluate.criteria import PosteriorDraws as PosteriorDraws
     from fewer.evaluate.criteria import PredictiveLoss as PredictiveLoss
     from fewer.evaluate.criteria import SingularDiagnostics as SingularDiagnostics
     from fewer.evaluate.criteria import Waic as Waic
@@ -93,9 +101,11 @@ __all__ = [
     "HubnessAnalyzer",
     "NestedEvaluation",
     "NestedSelectionCV",
+    "adjusted_information_distance",
     "adjusted_mutual_info",
     "bayes_loo",
     "benjamini_hochberg",
+    "calibration_error",
     "cluster_assumption_violation",
     "clustering_comparison",
     "compare_methods",
@@ -110,16 +120,20 @@ __all__ = [
     "exact_loo",
     "expected_mi_bounds",
     "expected_mutual_info",
+    "free_energy",
     "functional_cumulants",
     "hub_order",
     "hubness_curve",
     "hubness_sample_weight",
+    "information_distance",
     "interaction_test",
     "k_occurrences",
     "label_efficiency",
+    "metropolis_draws",
     "mle_intrinsic_dimension",
     "nested_sustainable_error",
     "normalized_information_distance",
+    "normalized_variation_of_information",
     "outer_folds",
     "outlier_hubness",
     "overlap_rate",

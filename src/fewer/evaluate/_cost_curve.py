@@ -16,7 +16,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.model_selection import check_cv
 
-from fewer._estimators import checked_array, encoded_classes
+from fewer._estimators import checked_array, encoded_classes, place_of_class
 from fewer._figures import GREY, Result, band, line, new_figure
 from fewer.catalogue import method
 
@@ -162,10 +162,8 @@ def cost_curve(
     classes, codes = encoded_classes(np.asarray(y), "cost_curve")
     if len(classes) != 2:
         raise ValueError(f"Costs are of two kinds of errors, and y has {len(classes)} classes.")
-    if pos_label is not None and pos_label not in classes.tolist():
-        raise ValueError(f"pos_label={pos_label!r} is not a class of y; the classes are {classes.tolist()}.")
     # The estimators take the second class in sorted order for positive.
-    positive = codes == (1 if pos_label is None else classes.tolist().index(pos_label))
+    positive = codes == (1 if pos_label is None else place_of_class(classes, pos_label))
     shares = np.asarray(list(pcfs), dtype=float)
     if not len(shares) or not ((shares > 0) & (shares < 1)).all():
         raise ValueError(f"pcfs={pcfs!r} must lie between 0 and 1.")

@@ -7,6 +7,7 @@ from fewer._lazy import lazy_names
 
 if TYPE_CHECKING:
     from fewer.learn._agreement import AgreementClassifier
+    from fewer.learn._harmonic import HarmonicClassifier
     from fewer.learn._hubness_neighbours import HubnessWeightedKNeighborsClassifier
     from fewer.learn._kernel_ridge_loo import KernelRidgeClassifierLOO, KernelRidgeRegressorLOO
     from fewer.learn._naive_bayes_text import NaiveBayesText
@@ -47,8 +48,12 @@ if TYPE_CHECKING:
     from fewer.learn.composite import (
         CompositeLoss,
         CompositeLossClassifier,
+        CompositeLossClassifierCV,
         Link,
         ProperLoss,
+        beta_loss,
+        is_calibrated_at,
+        is_noise_robust,
         link_named,
         proper_loss,
         reference_link,
@@ -97,6 +102,7 @@ __all__ = [
     "ComponentwiseBoostingRegressor",
     "CompositeLoss",
     "CompositeLossClassifier",
+    "CompositeLossClassifierCV",
     "CoxFamily",
     "DantzigPath",
     "DantzigSelector",
@@ -104,6 +110,7 @@ __all__ = [
     "ExpectileFamily",
     "Family",
     "GaussianFamily",
+    "HarmonicClassifier",
     "HuberFamily",
     "HubnessWeightedKNeighborsClassifier",
     "KernelRidgeClassifierLOO",
@@ -148,9 +155,12 @@ __all__ = [
     "WeibullFamily",
     "WeightedLogisticRegression",
     "aic_stop",
+    "beta_loss",
     "compare_l1_solvers",
     "cv_risk",
     "dantzig_path",
+    "is_calibrated_at",
+    "is_noise_robust",
     "l1_path",
     "link_named",
     "penalty_level",

@@ -27,7 +27,6 @@ from fewer._estimators import (
     Interval,
     StrOptions,
     check_sample_weight,
-    encoded_classes,
     fit_context,
     fit_steps,
     get_column_indices,
@@ -36,6 +35,7 @@ from fewer._estimators import (
 )
 from fewer._wording import listed_values
 from fewer.catalogue import method
+from fewer.learn._partly_labelled import any_label, encoded_known, known_labels
 
 
 class Agreement(NamedTuple):
@@ -352,19 +352,11 @@ class AgreementClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             The fitted estimator.
         """
         names_of = X  # a frame knows its columns by name
-        known, y = self._labelled(y)
+        known, y = known_labels(self, y)
         options = {"accept_sparse": "csr", "dtype": np.float64}
-        X, y = validated(self, X, np.where(known, y, _any_label(y, known)) if not known.all() else y, **options)
+        X, y = validated(self, X, np.where(known, y, any_label(y, known)) if not known.all() else y, **options)
         weights = check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
-        try:
-            self.classes_, codes = encoded_classes(y[known & (weights > 0)], type(self).__name__)
-        except ValueError as error:
-            if "one class only" in str(error) and not known.all():
-                raise ValueError(
-                    f"{error} Rows where y is {self.unlabeled_value!r} count as rows without a label; if it is a class "
-                    "of yours, give another unlabeled_value."
-                ) from None
-            raise
+        self.classes_, codes = encoded_known(self, y[known & (weights > 0)], all_known=bool(known.all()))
         self.views_ = self._columns(names_of, X.shape[1])
         self._labels = labels_of_views(self.classes_, self.label_maps, len(self.views_))
         labelled, unlabelled = np.flatnonzero(known & (weights > 0)), np.flatnonzero(~known & (weights > 0))
@@ -422,33 +414,10 @@ class AgreementClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             )
         if len(np.unique(self._class_logs(X[labelled]).argmax(axis=1))) == 1:
             warn_caller(
-                "All labelled rows are predicted to be of one class: the prior leaves too little weight to the columns "
-                "in their unit. Bring the columns to one scale (StandardScaler), or take a larger C."
+                "All labelled rows are predicted to be of one class: the penalty is too strong for the unit of the "
+                "columns. Bring the columns to one scale (StandardScaler), or take a larger C."
             )
         return self
-
-    def _labelled(self, y: Any) -> tuple[np.ndarray, Any]:
-        """Which rows have a label."""
-        if y is None:
-            raise ValueError(
-                f"{type(self).__name__} requires y to be passed, but the target y is None: pass the classes, with "
-                "unlabeled_value for rows without."
-            )
-        table = y if isinstance(y, np.ndarray) else np.asarray(y)
-        if table.ndim != 1:
-            return np.ones(len(table), dtype=bool), y
-        if self.unlabeled_value is None:
-            if table.dtype.kind == "f":
-                return ~np.isnan(table), table
-            return np.array([not (each is None or each != each) for each in table.tolist()], dtype=bool), table
-        same = [type(each) is not bool and each == self.unlabeled_value for each in table.tolist()]
-        as_text = str(self.unlabeled_value)
-        if not any(same) and not isinstance(self.unlabeled_value, str) and as_text in set(table.tolist()):
-            raise ValueError(
-                f"y holds the text {as_text!r}, and unlabeled_value is the number {self.unlabeled_value!r}: give "
-                f"unlabeled_value={as_text!r} if it stands for rows without a label, else unlabeled_value=None."
-            )
-        return ~np.array(same, dtype=bool), table
 
     def _columns(self, X: Any, n_columns: int) -> list[np.ndarray]:
         """Columns of the views."""
@@ -561,13 +530,6 @@ class AgreementClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
-
-
-def _any_label(y: np.ndarray, known: np.ndarray) -> Any:
-    """A label to stand where there is none, while the target is checked."""
-    if not known.any():
-        raise ValueError("No row has a label; at least one of each class is needed.")
-    return y[np.argmax(known)]
 
 
 def _nothing(n_columns: int, n_labels: int) -> LogLinear:

@@ -255,7 +255,7 @@ class _KernelRidgeLOO(CallbackSupportMixin, BaseEstimator):
         "select": [StrOptions({"press", "alpha"}), None],
         "solver": [StrOptions({"nelder-mead", "lbfgs"})],
         "hyper_penalty": [Interval(Real, 0, None, closed="left")],
-        "early_stopping": [Interval(Integral, 1, None, closed="left"), None],
+        "early_stopping": ["boolean"],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "tol": [Interval(Real, 0, None, closed="neither")],
     }
@@ -268,7 +268,7 @@ class _KernelRidgeLOO(CallbackSupportMixin, BaseEstimator):
         select="press",
         solver="nelder-mead",
         hyper_penalty=0.0,
-        early_stopping=None,
+        early_stopping=False,
         max_iter=1000,
         tol=1e-3,
     ):
@@ -332,9 +332,8 @@ class _KernelRidgeLOO(CallbackSupportMixin, BaseEstimator):
             chosen[0] = best_penalty(spectrum, criterion.alpha, criterion.penalty)
             on_step(chosen)
             return Selection(chosen, np.array([start, chosen]), np.array([criterion(start), criterion(chosen)]), True)
-        limit = min(self.max_iter, self.early_stopping or self.max_iter)
-        selection = minimised(criterion, self.solver, max_iter=limit, tol=self.tol, on_step=on_step)
-        if not selection.converged and len(selection.path) > self.max_iter:
+        selection = minimised(criterion, self.solver, max_iter=self.max_iter, tol=self.tol, on_step=on_step)
+        if not self.early_stopping and not selection.converged and len(selection.path) > self.max_iter:
             moved = np.abs(selection.path[-1] - selection.path[-2]).max()
             warn_caller(
                 f"The search for hyper-parameters has not converged after {self.max_iter} iterations: PRESS is "
@@ -400,8 +399,8 @@ class KernelRidgeClassifierLOO(ClassifierMixin, _KernelRidgeLOO):
     hyper_penalty : float, default=0.0
         Weight of the squared distance from the start, on the log scale, that is added to PRESS. It lowers the variance
         of the choice.
-    early_stopping : int, default=None
-        Stop the search after that many iterations, before it fits the accidents of the sample; no warning is given.
+    early_stopping : bool, default=False
+        Whether ``max_iter`` is to end the search before it converges, so that it does not overfit; no warning is given.
     max_iter : int, default=1000
         Iterations of the search at most.
     tol : float, default=1e-3
@@ -570,8 +569,8 @@ class KernelRidgeRegressorLOO(RegressorMixin, _KernelRidgeLOO):
     hyper_penalty : float, default=0.0
         Weight of the squared distance from the start, on the log scale, that is added to PRESS. It lowers the variance
         of the choice.
-    early_stopping : int, default=None
-        Stop the search after that many iterations, before it fits the accidents of the sample; no warning is given.
+    early_stopping : bool, default=False
+        Whether ``max_iter`` is to end the search before it converges, so that it does not overfit; no warning is given.
     max_iter : int, default=1000
         Iterations of the search at most.
     tol : float, default=1e-3

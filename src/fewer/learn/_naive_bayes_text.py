@@ -22,7 +22,9 @@ from fewer._estimators import (
     Interval,
     check_partial_fit_first_call,
     fit_context,
+    place_of_class,
     refuse_documents,
+    refuse_other_classes,
     validated,
 )
 from fewer._kernels._occurrence import occurrence_counts, occurrence_log_rates
@@ -166,12 +168,7 @@ class NaiveBayesText(ClassifierMixin, BaseEstimator):
         """
         first = check_partial_fit_first_call(self, classes)
         X, y = self._validated(X, y, reset=first)
-        unknown = np.setdiff1d(y, self.classes_)
-        if len(unknown) > 0:
-            raise ValueError(
-                f"y holds the class {unknown.tolist()[0]!r}, which is not one of classes={self.classes_.tolist()}; "
-                "name all classes in the first call of partial_fit."
-            )
+        refuse_other_classes(y, self.classes_)
         if first:
             self._start_counts(X.shape[1])
         return self._add(X, y)
@@ -262,13 +259,7 @@ class NaiveBayesText(ClassifierMixin, BaseEstimator):
             )
         if self.pos_label is None:
             return len(self.classes_) - 1
-        found = np.flatnonzero(self.classes_ == self.pos_label)
-        if len(found) == 0:
-            raise ValueError(
-                f"pos_label={self.pos_label!r} is not a class of y; the classes are "
-                f"{', '.join(repr(label) for label in self.classes_.tolist())}."
-            )
-        return int(found[0])
+        return place_of_class(self.classes_, self.pos_label)
 
     def _joint_log_probabilities(self, X: Any) -> np.ndarray:
         check_is_fitted(self)

@@ -1,4 +1,4 @@
-"""A classifier that learns by luck alone: random planes, until one is a little better than a coin.
+"""A classifier without learning: random planes, until one is a little better than chance.
 
 If a plane through the origin separates the classes with margin gamma, a random one h on its side errs on a share of
 ``1/2 - gamma / pi`` of the rows on average, and so with probability Omega(gamma) on less than ``1/2 - gamma / 4``. On a
@@ -67,14 +67,14 @@ def tries_enough(gamma: float) -> int:
 
 @method(
     tasks=["classification"],
-    when="A weak learner for boosting that costs one product with the table for each try, or a yardstick: a question "
-    "that it answers needs no learning. Alone it is barely better than a coin.",
+    when="A weak learner for boosting that costs one product with the table for each try, or a baseline: where it "
+    "separates the classes, no learning is needed. Alone, its accuracy is hardly above chance.",
     cost="O(n p / gamma) time, O(n + p) memory",
     paper="random-projection",
     depends_on_shift="the plane goes through the origin",
 )
 class RandomSeparatorClassifier(ClassifierMixin, BaseEstimator):
-    """A random plane through the origin that does a little better than a coin.
+    """A random plane through the origin that does a little better than chance.
 
     Parameters
     ----------

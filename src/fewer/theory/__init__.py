@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from fewer.theory.experiments._bias_experiment import selection_bias_experiment
     from fewer.theory.experiments._overfit_curve import selection_overfit_curve
     from fewer.theory.experiments._split_criterion import RepeatedSplitCriterion, smoothed_error_rate
-    from fewer.theory.planning._cost_planes import gaussian_plane_risk, min_risk_plane
+    from fewer.theory.planning._centre_advantage import centre_advantage
     from fewer.theory.planning._peaking import peaking_curve
     from fewer.theory.planning._permutation_power import (
         PermutationBattery,
@@ -36,7 +36,13 @@ if TYPE_CHECKING:
         label_permutation_power,
     )
     from fewer.theory.planning._size_plan import plan_n_features
-    from fewer.theory.planning._two_gaussians import expected_error, linear_rule_error, optimal_n_features
+    from fewer.theory.planning._two_gaussians import (
+        expected_error,
+        gaussian_plane_risk,
+        linear_rule_error,
+        min_risk_plane,
+        optimal_n_features,
+    )
 
 if TYPE_CHECKING:  # classes of results: documented, but not in __all__
     from fewer.theory._regret_curve import RegretCurve as RegretCurve
@@ -53,15 +59,16 @@ if TYPE_CHECKING:  # classes of results: documented, but not in __all__
     from fewer.theory.experiments._bias_experiment import BiasExperiment as BiasExperiment
     from fewer.theory.experiments._overfit_curve import OverfitCurve as OverfitCurve
     from fewer.theory.experiments._split_criterion import CriterionSurface as CriterionSurface
-    from fewer.theory.planning._cost_planes import CostPlane as CostPlane
     from fewer.theory.planning._peaking import PeakingCurve as PeakingCurve
     from fewer.theory.planning._permutation_power import BatteryResult as BatteryResult
     from fewer.theory.planning._size_plan import SizePlan as SizePlan
+    from fewer.theory.planning._two_gaussians import CostPlane as CostPlane
     from fewer.theory.planning._two_gaussians import OptimalSize as OptimalSize
 
 __all__ = [
     "PermutationBattery",
     "RepeatedSplitCriterion",
+    "centre_advantage",
     "cone_invertibility",
     "design_report",
     "expected_error",

@@ -121,7 +121,7 @@ def test_the_regressor_chooses_as_scikit_learn_does_when_asked_for_the_best():
 
 def test_solvers_are_compared_on_the_same_minimum(cancer):
     X, y = cancer
-    compared = compare_l1_solvers(X, y, solvers=["auto", "tron"], budget=5, test=(X, y))
+    compared = compare_l1_solvers(X, y, solvers=["auto", "tron"], max_time=5, test=(X, y))
     assert compared.minimum == pytest.approx(46.08174, rel=1e-6)
     assert np.isfinite(list(compared.seconds_to(1e-8).values())).all()
     record = compared.table[-1]

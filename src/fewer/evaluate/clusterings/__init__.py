@@ -7,11 +7,14 @@ from fewer._lazy import lazy_names
 if TYPE_CHECKING:
     from fewer.evaluate.clusterings._comparison import (
         ClusteringComparison,
+        adjusted_information_distance,
         adjusted_mutual_info,
         clustering_comparison,
         expected_mi_bounds,
         expected_mutual_info,
+        information_distance,
         normalized_information_distance,
+        normalized_variation_of_information,
         variation_of_information,
     )
     from fewer.evaluate.clusterings._consensus import ConsensusClusterNumber, consensus_index
@@ -19,12 +22,15 @@ if TYPE_CHECKING:
 __all__ = [
     "ClusteringComparison",
     "ConsensusClusterNumber",
+    "adjusted_information_distance",
     "adjusted_mutual_info",
     "clustering_comparison",
     "consensus_index",
     "expected_mi_bounds",
     "expected_mutual_info",
+    "information_distance",
     "normalized_information_distance",
+    "normalized_variation_of_information",
     "variation_of_information",
 ]
 

@@ -13,6 +13,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from fewer._estimators import is_missing_label
 from fewer._figures import Result
 from fewer._wording import counted
 from fewer.catalogue import method
@@ -141,6 +142,37 @@ class ClusteringComparison(Result):
         return self.distance("max")
 
     @property
+    def information_distance(self) -> float:
+        """D_max = max(H(U), H(V)) - I, a metric."""
+        return self.distance("max", normalized=False)
+
+    @property
+    def normalized_variation_of_information(self) -> float:
+        """NVI = 1 - I / H(U, V), a metric from 0 to 1."""
+        return self.distance("joint")
+
+    def scaled_variation_of_information(self, max_clusters: int | None = None) -> float:
+        """VI over its largest value for so many rows, a metric from 0 to 1.
+
+        Parameters
+        ----------
+        max_clusters : int or None, default=None
+            Most clusters that a clustering can have, for a scale of 2 log K; log n by default. It serves to compare
+            clusterings of tables of different sizes.
+
+        Returns
+        -------
+        distance : float
+            0 for the same clustering.
+        """
+        if max_clusters is not None and max_clusters < max(self.n_clusters):
+            raise ValueError(f"max_clusters={max_clusters} is below the number of clusters, {max(self.n_clusters)}.")
+        bound = np.log(self.n_samples)
+        if max_clusters is not None:
+            bound = min(bound, 2 * np.log(max_clusters))
+        return float(self.variation_of_information * np.log(self.base) / bound) if bound > 0 else 0.0
+
+    @property
     def needs_correction(self) -> bool:
         """Whether chance may give more than 5% of the larger entropy."""
         return self.expected_bound > _WORTH_CORRECTING * max(self.entropies)
@@ -177,17 +209,21 @@ class ClusteringComparison(Result):
     cost="O(n log n), and for E[I] O(distinct sizes squared)",
     paper="clusterings",
 )
-def clustering_comparison(labels_true: Any, labels_pred: Any, *, base: float | None = None) -> ClusteringComparison:
+def clustering_comparison(
+    labels_true: Any, labels_pred: Any, *, base: float | None = None, noise_label: Any = None
+) -> ClusteringComparison:
     """Compare two clusterings of the same rows by the information that they share.
 
     Parameters
     ----------
     labels_true : array-like of shape (n_samples,)
-        Cluster of each row in the first clustering; numbers, text or any values that can be compared.
+        Cluster of each row in the first clustering; numbers, text or any values that can be keys of a dictionary.
     labels_pred : array-like of shape (n_samples,)
-        The same for the second. A label such as -1 for noise is a cluster as any other.
+        The same for the second. A label such as -1 for noise is a cluster as any other, unless it is ``noise_label``.
     base : float or None, default=None
         Base of the logarithms; None for natural ones (nats).
+    noise_label : object, default=None
+        Leave out rows that have this label in one of the two, such as -1 of DBSCAN.
 
     Returns
     -------
@@ -215,6 +251,8 @@ def clustering_comparison(labels_true: Any, labels_pred: Any, *, base: float | N
     >>> round(found.distance("joint"), 3)
     0.652
     """
+    if noise_label is not None:
+        labels_true, labels_pred = _without_noise(labels_true, labels_pred, noise_label)
     overlaps, sizes, other_sizes, n_rows = overlaps_of(labels_true, labels_pred)
     unit = 1.0 if base is None else float(np.log(base))
     if base is not None and not base > 1:
@@ -241,6 +279,27 @@ def clustering_comparison(labels_true: Any, labels_pred: Any, *, base: float | N
     )
 
 
+def _without_noise(labels_true: Any, labels_pred: Any, noise_label: Any) -> tuple[np.ndarray, np.ndarray]:
+    both = [_as_labels(labels_true), _as_labels(labels_pred)]
+    if len(both[0]) != len(both[1]):
+        raise ValueError(f"labels_true has {len(both[0])} rows and labels_pred has {len(both[1])}.")
+    kept = np.array(
+        [noise_label not in pair for pair in zip(*(each.tolist() for each in both), strict=True)], dtype=bool
+    )
+    if not kept.any():
+        raise ValueError(f"Every row is noise (noise_label={noise_label!r}) in one of the two clusterings.")
+    return both[0][kept], both[1][kept]
+
+
+def _as_labels(labels: Any) -> np.ndarray:
+    """An array with an entry for each row, also where labels are tuples."""
+    if isinstance(labels, list | tuple) and len(labels) and isinstance(labels[0], tuple):
+        found = np.empty(len(labels), dtype=object)
+        found[:] = labels
+        return found
+    return np.asarray(labels)
+
+
 def overlaps_of(labels_true: Any, labels_pred: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray, int]:
     """Sizes of the overlaps above 0, of both kinds of clusters, and the number of rows."""
     first, n_first = cluster_codes(labels_true, "labels_true")
@@ -258,13 +317,21 @@ def overlaps_of(labels_true: Any, labels_pred: Any) -> tuple[np.ndarray, np.ndar
 
 def cluster_codes(labels: Any, name: str) -> tuple[np.ndarray, int]:
     """Clusters as numbers from 0 on, without gaps, and how many there are."""
-    labels = np.asarray(labels)
+    labels = _as_labels(labels)
     if labels.ndim != 1 or len(labels) == 0:
         raise ValueError(f"{name} must hold one label for each row, and has the shape {labels.shape}.")
     if labels.dtype.kind == "f" and np.isnan(labels).any():
         raise ValueError(f"{name} contains NaN, in row {int(np.flatnonzero(np.isnan(labels))[0])}.")
-    if labels.dtype.kind == "O" and any(label is None or label != label for label in labels):
-        raise ValueError(f"{name} has a missing label.")
+    if labels.dtype.kind == "O":  # of any kinds, which may have no order
+        missing = [row for row, label in enumerate(labels) if is_missing_label(label)]
+        if missing:
+            raise ValueError(f"{name} has a missing label, in row {missing[0]}.")
+        numbers: dict[Any, int] = {}
+        try:
+            codes = np.array([numbers.setdefault(label, len(numbers)) for label in labels], dtype=np.int64)
+        except TypeError:
+            raise ValueError(f"{name} holds labels that cannot be keys of a dictionary; make them text.") from None
+        return codes, len(numbers)
     if labels.dtype.kind in "iu" and len(labels) and labels.min() >= 0 and labels.max() < 2 * len(labels):
         there = np.bincount(labels) > 0  # without sorting
         return (np.cumsum(there) - 1)[labels], int(there.sum())
@@ -336,6 +403,10 @@ def expected_mi_bounds(sizes: Any, other_sizes: Any) -> tuple[float, float]:
         np.unique(_checked_sizes(each), return_counts=True) for each in (sizes, other_sizes)
     )
     n_rows = float(repeats @ a)
+    if n_rows != other_repeats @ b:
+        raise ValueError(
+            f"The sizes of both clusterings must have the same sum, and have {n_rows:g} and {other_repeats @ b:g}."
+        )
     n_first, n_second = repeats.sum(), other_repeats.sum()
     if n_rows < 2:
         return 0.0, 0.0
@@ -413,6 +484,76 @@ def normalized_information_distance(labels_true: Any, labels_pred: Any) -> float
     0.333
     """
     return clustering_comparison(labels_true, labels_pred).normalized_information_distance
+
+
+def normalized_variation_of_information(labels_true: Any, labels_pred: Any) -> float:
+    """Distance of two clusterings from 0 to 1: 1 - I / H(U, V), a metric.
+
+    Parameters
+    ----------
+    labels_true, labels_pred : array-like of shape (n_samples,)
+        The clusters of each row.
+
+    Returns
+    -------
+    distance : float
+        Not corrected for chance.
+
+    Examples
+    --------
+    >>> from fewer.evaluate import normalized_variation_of_information
+    >>> round(normalized_variation_of_information([0, 0, 1, 1], [0, 0, 1, 2]), 3)
+    0.333
+    """
+    return clustering_comparison(labels_true, labels_pred).normalized_variation_of_information
+
+
+def information_distance(labels_true: Any, labels_pred: Any, *, base: float | None = None) -> float:
+    """Information that the richer of two clusterings has beyond the other: max(H(U), H(V)) - I, a metric.
+
+    Parameters
+    ----------
+    labels_true, labels_pred : array-like of shape (n_samples,)
+        The clusters of each row.
+    base : float or None, default=None
+        Base of the logarithms; None for natural ones (nats).
+
+    Returns
+    -------
+    distance : float
+        At most log n.
+
+    Examples
+    --------
+    >>> from fewer.evaluate import information_distance
+    >>> information_distance([0, 0, 1, 1], [0, 1, 0, 1], base=2)
+    1.0
+    """
+    return clustering_comparison(labels_true, labels_pred, base=base).information_distance
+
+
+def adjusted_information_distance(labels_true: Any, labels_pred: Any, *, average_method: Average = "max") -> float:
+    """Distance of two clusterings, corrected for chance: 1 less the adjusted mutual information; not a metric.
+
+    Parameters
+    ----------
+    labels_true, labels_pred : array-like of shape (n_samples,)
+        The clusters of each row.
+    average_method : {"max", "sum", "sqrt", "min"}, default="max"
+        The upper bound: the larger, mean, geometric mean or smaller entropy.
+
+    Returns
+    -------
+    distance : float
+        0 for the same clustering, 1 at chance; may be above 1.
+
+    Examples
+    --------
+    >>> from fewer.evaluate import adjusted_information_distance
+    >>> round(adjusted_information_distance([0, 0, 1, 1], [0, 1, 0, 1]), 3)
+    1.5
+    """
+    return 1 - adjusted_mutual_info(labels_true, labels_pred, average_method=average_method)
 
 
 def _checked_sizes(sizes: Any) -> np.ndarray:

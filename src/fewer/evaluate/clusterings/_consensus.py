@@ -64,11 +64,15 @@ def consensus_index(labelings: Any, *, measure: str = "ami", average_method: str
         raise ValueError(f"measure={measure!r} is not one of {', '.join(map(repr, MEASURES))}.")
     if average_method not in AVERAGES or (measure, average_method) == ("ami", "joint"):
         raise ValueError(f"average_method={average_method!r} does not go with measure={measure!r}.")
-    rows = [_codes_with_gaps(labels) for labels in labelings]
+    # Iterating over a frame gives its column names, and over a matrix its rows.
+    rows = [
+        _codes_with_gaps(labels) for labels in (np.asarray(labelings) if hasattr(labelings, "shape") else labelings)
+    ]
     if len(rows) < 2 or len({len(row) for row in rows}) > 1:
         raise ValueError("Agreement needs at least two clusterings, of the same rows.")
     codes = np.array(rows)
-    if min((codes[0] >= 0) @ (other >= 0) for other in codes) == 0:
+    present = (codes >= 0).astype(float)
+    if (present @ present.T).min() == 0:
         raise ValueError("Two clusterings have no row in common.")
     places = (MEASURES.index(measure), AVERAGES.index(average_method))
     return float(mean_of_pairs(codes, int(codes.max()) + 1, *places, logarithms(codes.shape[1])))
@@ -76,6 +80,8 @@ def consensus_index(labelings: Any, *, measure: str = "ami", average_method: str
 
 def _codes_with_gaps(labels: Any) -> np.ndarray:
     labels = np.asarray(labels)
+    if labels.ndim != 1:
+        raise ValueError(f"Each clustering must hold one label for each row, and one has the shape {labels.shape}.")
     absent = labels == -1 if labels.dtype.kind in "if" else np.zeros(len(labels), dtype=bool)
     codes = np.full(len(labels), -1, dtype=np.int64)
     if not absent.all():
@@ -101,7 +107,7 @@ class _Procedure(NamedTuple):
     cost="n_resamples fits of the estimator for each K and table, and O(n_resamples^2 n) for each K; n_null more "
     "tables for each null",
     paper="clusterings",
-    examples=lambda: [ConsensusClusterNumber(k_range=(2, 3), n_resamples=3)],
+    examples=lambda: [ConsensusClusterNumber(n_clusters_range=(2, 3), n_resamples=3)],
 )
 class ConsensusClusterNumber(BaseEstimator):
     """The number of clusters on which clusterings of perturbed tables agree best, beside tables without clusters.
@@ -111,7 +117,7 @@ class ConsensusClusterNumber(BaseEstimator):
     estimator : clusterer with ``n_clusters`` or None, default=None
         Not fitted; ``KMeans(n_init=5)`` by default. A single random start finds local minima, whose agreement peaks at
         too many clusters.
-    k_range : tuple of two int, default=(2, 10)
+    n_clusters_range : tuple of two int, default=(2, 10)
         Smallest and largest number of clusters to try.
     n_resamples : int, default=100
         Perturbed versions of the table for each number.
@@ -177,14 +183,14 @@ class ConsensusClusterNumber(BaseEstimator):
     >>> from fewer.evaluate import ConsensusClusterNumber
     >>> rng = np.random.default_rng(0)
     >>> X = rng.normal(size=(60, 20)) + np.repeat(3 * rng.normal(size=(3, 20)), 20, axis=0)
-    >>> model = ConsensusClusterNumber(k_range=(2, 5), n_resamples=10, random_state=0).fit(X)
+    >>> model = ConsensusClusterNumber(n_clusters_range=(2, 5), n_resamples=10, random_state=0).fit(X)
     >>> model.best_k_, model.consensus_index_.round(2)
     (3, array([0.61, 1.  , 0.83, 0.7 ]))
     """
 
     _parameter_constraints = {
         "estimator": [HasMethods(["fit", "set_params"]), None],
-        "k_range": [tuple, list],
+        "n_clusters_range": [tuple, list],
         "n_resamples": [Interval(Integral, 2, None, closed="left")],
         "perturbation": [StrOptions({"features", "samples"})],
         "fraction": [Interval(Real, 0, 1, closed="right")],
@@ -201,7 +207,7 @@ class ConsensusClusterNumber(BaseEstimator):
         self,
         estimator=None,
         *,
-        k_range=(2, 10),
+        n_clusters_range=(2, 10),
         n_resamples=100,
         perturbation="features",
         fraction=0.8,
@@ -214,7 +220,7 @@ class ConsensusClusterNumber(BaseEstimator):
         random_state=None,
     ):
         self.estimator = estimator
-        self.k_range = k_range
+        self.n_clusters_range = n_clusters_range
         self.n_resamples = n_resamples
         self.perturbation = perturbation
         self.fraction = fraction
@@ -246,6 +252,12 @@ class ConsensusClusterNumber(BaseEstimator):
         numbers = self._numbers(X)
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         estimator = KMeans(n_init=5) if self.estimator is None else self.estimator
+        if "n_clusters" not in estimator.get_params():
+            raise ValueError(
+                f"{type(estimator).__name__} has no n_clusters; give a clusterer that has, such as KMeans."
+            )
+        if (self.measure, self.average_method) == ("ami", "joint"):
+            raise ValueError("average_method='joint' does not go with measure='ami'.")
         nulls = NULLS if self.null == "both" else () if self.null is None else (self.null,)
         tables = [("data", 0), *((null, number) for null in nulls for number in range(self.n_null))]
         tasks = [(table, resample) for table in tables for resample in range(self.n_resamples)]
@@ -273,12 +285,20 @@ class ConsensusClusterNumber(BaseEstimator):
         return self
 
     def _numbers(self, X: np.ndarray) -> tuple[int, ...]:
-        first, last = self.k_range
+        if len(self.n_clusters_range) != 2 or not all(isinstance(each, Integral) for each in self.n_clusters_range):
+            raise ValueError(
+                f"n_clusters_range={self.n_clusters_range!r} must be the smallest and the largest number of clusters."
+            )
+        first, last = self.n_clusters_range
         n_drawn = max(1, round(self.fraction * len(X))) if self.perturbation == "samples" else len(X)
         if not 2 <= first <= last:
-            raise ValueError(f"k_range={self.k_range!r} must be two numbers of clusters, from 2 on, in order.")
+            raise ValueError(
+                f"n_clusters_range={self.n_clusters_range!r} must be two numbers of clusters, from 2 on, in order."
+            )
         if last > n_drawn:
-            raise ValueError(f"k_range={self.k_range!r} asks for {last} clusters of n_samples = {n_drawn} rows.")
+            raise ValueError(
+                f"n_clusters_range={self.n_clusters_range!r} asks for {last} clusters of n_samples = {n_drawn} rows."
+            )
         return tuple(range(first, last + 1))
 
     def _index(self, labelings: np.ndarray) -> float:

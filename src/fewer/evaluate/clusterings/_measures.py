@@ -16,7 +16,7 @@ Vinh, N. X., Epps, J. and Bailey, J. (2010). Information theoretic measures for 
 2837-2854.
 """
 
-from math import log, sqrt
+from math import log, nan, sqrt
 
 import numpy as np
 from numba import njit
@@ -125,9 +125,12 @@ def measure_of(terms, expected, n_rows, is_same, measure, average):
 
 @njit(cache=True, nogil=True)
 def mean_of_pairs(labelings, n_clusters, measure, average, logs):
-    """Mean of a measure over all pairs of labelings (rows); -1 where a labeling leaves out a row of the table."""
+    """Mean of a measure over all pairs of labelings (rows); -1 where a labeling leaves out a row of the table.
+
+    Pairs without a common row do not count; NaN if there is no other.
+    """
     n_labelings, n_rows = labelings.shape
-    total = 0.0
+    total, n_pairs = 0.0, 0
     overlaps = np.zeros(n_clusters * n_clusters, dtype=np.int64)
     for first in range(n_labelings):
         for second in range(first + 1, n_labelings):
@@ -138,8 +141,10 @@ def mean_of_pairs(labelings, n_clusters, measure, average, logs):
                 if u >= 0 and v >= 0:
                     overlaps[u * n_clusters + v] += 1
                     n_common += 1
-            total += _of_overlaps(overlaps.reshape(n_clusters, n_clusters), n_common, measure, average, logs)
-    return total / (n_labelings * (n_labelings - 1) / 2)
+            if n_common > 0:
+                total += _of_overlaps(overlaps.reshape(n_clusters, n_clusters), n_common, measure, average, logs)
+                n_pairs += 1
+    return total / n_pairs if n_pairs > 0 else nan
 
 
 @njit(cache=True, nogil=True)

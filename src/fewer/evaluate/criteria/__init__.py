@@ -23,12 +23,15 @@ if TYPE_CHECKING:
         functional_cumulants,
         waic,
     )
+    from fewer.evaluate.criteria._tempered import FreeEnergy, PosteriorDraws, free_energy, metropolis_draws
 
 __all__ = [
     "BayesLoo",
     "Dic",
+    "FreeEnergy",
     "FunctionalCumulants",
     "ModelComparison",
+    "PosteriorDraws",
     "PredictiveLoss",
     "SingularDiagnostics",
     "Waic",
@@ -36,7 +39,9 @@ __all__ = [
     "compare_models",
     "dic",
     "exact_loo",
+    "free_energy",
     "functional_cumulants",
+    "metropolis_draws",
     "singular_diagnostics",
     "waic",
 ]

@@ -17,7 +17,7 @@ import numpy as np
 from fewer._figures import AMBER, BLUE, Result, new_figure
 from fewer._wording import counted, signed
 from fewer.catalogue import method
-from fewer.evaluate.criteria._predictive import BayesLoo, Waic, bayes_loo, waic
+from fewer.evaluate.criteria._predictive import LARGE_VARIANCE, BayesLoo, Waic, bayes_loo, waic
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
@@ -47,12 +47,39 @@ class ModelComparison(Result):
     differences: np.ndarray
     difference_se: np.ndarray
 
-    _data = ("names", "differences", "difference_se", "loo", "waic", "reading")
+    _data = ("names", "differences", "difference_se", "gaps", "loo", "waic", "warnings", "reading")
 
     @property
     def by_waic(self) -> tuple[str, ...]:
         """Names, best first, by WAIC."""
         return tuple(sorted(self.names, key=lambda name: self.waic[name].loss))
+
+    @property
+    def gaps(self) -> np.ndarray:
+        """Leave-one-out loss less WAIC of each model; far from 0 where one of them cannot be trusted."""
+        return np.array([self.loo[name].loss - self.waic[name].loss for name in self.names])
+
+    @property
+    def warnings(self) -> list[str]:
+        """Which criteria not to trust, in sentences."""
+        said = []
+        shaky = [name for name in self.names if len(self.loo[name].unreliable_rows)]
+        if shaky:
+            said.append(f"Leave-one-out is not reliable for {', '.join(shaky)}: see their unreliable_rows.")
+        varied = [name for name in self.names if len(self.waic[name].unreliable_rows)]
+        if varied:
+            said.append(
+                f"WAIC is not reliable for {', '.join(varied)}: the log-likelihood of some rows has a posterior "
+                f"variance above {LARGE_VARIANCE}."
+            )
+        apart = [
+            f"{name} ({signed(gap)})"
+            for name, gap in zip(self.names, self.gaps, strict=True)
+            if abs(gap) > self.loo[name].se
+        ]
+        if apart:
+            said.append(f"Leave-one-out and WAIC differ by more than a standard error for {', '.join(apart)}.")
+        return said
 
     @property
     def reading(self) -> str:
@@ -67,9 +94,7 @@ class ModelComparison(Result):
         said[0] += f"; {', '.join(near)} within two standard errors of it." if near else "."
         if self.by_waic[0] != best:
             said.append(f"By WAIC it is {self.by_waic[0]}.")
-        shaky = [name for name in self.names if len(self.loo[name].unreliable_rows)]
-        if shaky:
-            said.append(f"Leave-one-out is not reliable for {', '.join(shaky)}: see their unreliable_rows.")
+        said += self.warnings
         said.append("Criteria rank models on average over data sets; they do not certify the loss of one.")
         return " ".join(said)
 
@@ -145,6 +170,9 @@ def compare_models(models: Mapping[str, Any], *, r_eff: Any = None, var_name: st
     ... }).names
     ('free mean', 'mean 0')
     """
+    if not isinstance(models, Mapping):
+        raise ValueError(f"models must name each model, as {{'name': log_lik, ...}}, and is a {type(models).__name__}.")
+    models = {str(name): each for name, each in models.items()}
     if len(models) < 2:
         raise ValueError("A comparison needs at least two models.")
     by_loo = {name: bayes_loo(each, r_eff=r_eff, var_name=var_name) for name, each in models.items()}

@@ -1,16 +1,21 @@
 """Log-likelihoods of rows under posterior draws, in one form: (draws, rows), read in blocks of rows.
 
 They come as arrays, (draws, rows) or (chains, draws, rows), or as ArviZ's InferenceData or xarray's DataTree, which are
-known by their group ``log_likelihood`` and not by their type, so that neither package is needed.
+known by their group ``log_likelihood`` and not by their type, so that neither package is needed. Axes of xarray's
+arrays are known by their names: "chain" and "draw", or "sample" for both; all others are rows.
 """
 
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
+from numba import njit
 from scipy.special import logsumexp
 
+from fewer._kernels._arrays import read_only
+
 _ENTRIES_OF_BLOCK = 1 << 18
+_TILE = 64
 
 
 class Draws(NamedTuple):
@@ -40,7 +45,23 @@ class Draws(NamedTuple):
         width = max(1, _ENTRIES_OF_BLOCK // self.n_draws)
         for start in range(0, self.n_rows, width):
             rows = slice(start, min(start + width, self.n_rows))
-            yield rows, np.ascontiguousarray(flat[:, rows].T, dtype=np.float64)
+            if flat.dtype == np.float64 and flat.flags.c_contiguous:
+                block = np.empty((rows.stop - rows.start, self.n_draws))
+                _transpose_into(block, read_only(flat), start)
+                yield rows, block
+            else:
+                yield rows, np.ascontiguousarray(flat[:, rows].T, dtype=np.float64)
+
+
+@njit(cache=True, nogil=True)
+def _transpose_into(block, flat, start):
+    """Columns from ``start`` on as rows, a few draws at a time: these stay in the cache while they are read again."""
+    n_draws = flat.shape[0]
+    for first in range(0, n_draws, _TILE):
+        last = min(first + _TILE, n_draws)
+        for row in range(block.shape[0]):
+            for s in range(first, last):
+                block[row, s] = flat[s, start + row]
 
 
 def as_draws(log_lik: Any, log_weights: Any = None, var_name: str | None = None) -> Draws:
@@ -62,7 +83,7 @@ def as_draws(log_lik: Any, log_weights: Any = None, var_name: str | None = None)
             what = "NaN" if np.isnan(each[draw, row]) else f"{each[draw, row]:+}"
             where = f"draw {draw}, row {row}" + (f" of chain {chain}" if len(values) > 1 else "")
             raise ValueError(
-                f"log_lik contains {what} ({where}). A row that a draw holds to be impossible has no finite variance; "
+                f"log_lik contains {what} ({where}). A row with probability 0 under a draw has no finite variance; "
                 "correct the model or leave out the draw."
             )
     if log_weights is None:
@@ -84,6 +105,11 @@ def _array_of(log_lik: Any, var_name: str | None) -> Any:
     group = getattr(log_lik, "log_likelihood", None)
     if group is None:
         group = log_lik  # a Dataset or DataArray itself, or something that NumPy takes
+        if hasattr(log_lik, "groups") and not getattr(log_lik, "data_vars", None):
+            raise ValueError(
+                "log_lik has no group log_likelihood. Compute it first, for example by pymc.compute_log_likelihood, or "
+                "give an array (draws, rows)."
+            )
     variables = getattr(group, "data_vars", None)
     if variables is not None:
         names = [str(name) for name in variables]
@@ -92,12 +118,19 @@ def _array_of(log_lik: Any, var_name: str | None) -> Any:
         if var_name is not None and var_name not in names:
             raise ValueError(f"var_name={var_name!r} is not one of {', '.join(names)}.")
         group = variables[var_name or names[0]]
-    dims = getattr(group, "dims", None)
-    if dims is not None and "chain" in dims and "draw" in dims:
-        others = [name for name in dims if name not in ("chain", "draw")]
-        values = np.asarray(group.transpose("chain", "draw", *others).values)
-        return values.reshape(*values.shape[:2], -1)
-    return group
+    dims = getattr(group, "dims", ())
+    # Chains that were stacked, as by arviz.extract, have one axis "sample", which comes last.
+    over_draws = [name for name in ("chain", "draw", "sample") if name in dims]
+    if not over_draws:
+        return group
+    others = [name for name in dims if name not in over_draws]
+    if not others:
+        raise ValueError(
+            f"log_lik has a value for each draw, but no axis of rows: its axes are {', '.join(over_draws)}. Is it the "
+            "log-likelihood of all rows together, or of a parameter?"
+        )
+    values = np.asarray(group.transpose(*over_draws, *others).values)
+    return values.reshape(*values.shape[: len(over_draws)], -1)
 
 
 def relative_efficiency(chains: np.ndarray) -> np.ndarray:

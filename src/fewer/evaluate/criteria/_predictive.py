@@ -26,9 +26,8 @@ from fewer._figures import GREY, Result, new_figure
 from fewer._kernels._arrays import in_threads, read_only
 from fewer._wording import counted, listed
 from fewer.catalogue import method as card
+from fewer.evaluate.criteria._draw_kernels import row_moments, smoothed_log_means
 from fewer.evaluate.criteria._log_lik import Draws, as_draws, relative_efficiency
-from fewer.evaluate.criteria._pareto import smoothed_log_means
-from fewer.evaluate.criteria._row_moments import row_moments
 from fewer.evaluate.protocol._tasks import values_of, workers
 
 if TYPE_CHECKING:
@@ -247,6 +246,11 @@ def waic(log_lik: Any, *, beta: float = 1.0, log_weights: Any = None, var_name: 
     bayes_loo : The same by leave-one-out.
     functional_cumulants : How far the two differ, and why.
 
+    Notes
+    -----
+    Models with posterior draws give such log-likelihoods by their method ``log_lik``. Models fitted by maximum
+    likelihood have no draws, and no such method: compare these by AIC, BIC or held-out rows.
+
     References
     ----------
     .. [1] Watanabe, S. (2010). Asymptotic equivalence of Bayes cross validation and widely applicable information
@@ -367,6 +371,10 @@ def _efficiency(draws: Draws, r_eff: Any, *, smooth: bool) -> np.ndarray:
             chains = block.T.reshape(n_chains, n_draws, -1)
             found[rows] = relative_efficiency(np.exp(chains - chains.max(axis=(0, 1))))
         return found
+    if np.ndim(r_eff) and np.shape(r_eff) != (n_rows,):
+        raise ValueError(
+            f"r_eff must be a number or have an entry for each of {n_rows} rows, and has {np.shape(r_eff)}."
+        )
     given = np.ones(n_rows) if r_eff is None else np.broadcast_to(np.asarray(r_eff, dtype=float), n_rows)
     if not (given > 0).all():
         raise ValueError("r_eff must be above 0.")
@@ -426,6 +434,8 @@ def exact_loo(
     >>> round(exact_loo(log_lik_of, 20).loss, 2)
     1.33
     """
+    if not callable(log_lik_of):
+        raise ValueError(f"log_lik_of must be a function of two lists of rows, and is {log_lik_of!r}.")
     left_out = range(n_samples) if rows is None else [int(row) for row in rows]
     shared = _LeftOut(log_lik_of, int(n_samples))
     where = workers(engine, n_jobs)

@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING
 from fewer._lazy import lazy_names
 
 if TYPE_CHECKING:
-    from fewer.evaluate.hubs._hubness import HubnessAnalyzer, KOccurrences, k_occurrences, mle_intrinsic_dimension
+    from fewer.evaluate.hubs._hubness import HubnessAnalyzer
+    from fewer.evaluate.hubs._occurrences import KOccurrences, k_occurrences, mle_intrinsic_dimension
     from fewer.evaluate.hubs._uses import (
         HubnessCurve,
         OutlierHubness,

@@ -1,32 +1,33 @@
-"""How often each row is among the nearest neighbours of others, and how unequal that is.
+"""Why a table has hubs, and what they do: where they sit, and how they mix with classes.
 
-``N_k(x)`` is the number of rows that have x among their k nearest, so that its mean is k. In many dimensions its
-distribution is skewed: a few hubs are the neighbours of very many rows, and many rows (antihubs) of none. With classes,
-``BN_k(x)`` counts the rows of another class among them. Hubness is the skewness
+Hubness is the skewness of the k-occurrences (``_occurrences.py``). Hubs sit near the mean of the table, or near the
+centres of its clusters; in many dimensions these rows are closer to all others. The betweenness of a row in the graph
+of neighbours is the number of shortest paths between other rows that lead through it: with sigma(s, t) shortest paths
+from s to t, sigma(s, t | v) of them through v,
 
-    S = E(N_k - mean)^3 / std^3.
+    B(v) = sum over s, t of sigma(s, t | v) / sigma(s, t).
 
-The dimension is that of Levina and Bickel: with T_j(x) the distance of x to its j-th neighbour,
-``m_k(x) = (k - 2) / sum_j log(T_k(x) / T_j(x))``, averaged over rows and over k = k1 .. k2.
+A search from each s counts the paths; on the way back, ``delta(v) = sum_w sigma(v) / sigma(w) (1 + delta(w))`` over the
+rows w that follow v, and the sum of these over all s is B.
 
 Radovanovic, M., Nanopoulos, A. and Ivanovic, M. (2010). Hubs in space: popular nearest neighbors in high-dimensional
 data. JMLR 11, 2487-2531.
+Brandes, U. (2001). A faster algorithm for betweenness centrality. Journal of Mathematical Sociology 25, 163-177.
 """
 
-from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy import sparse
-from scipy.stats import poisson, rankdata
+from numba import njit
+from scipy.stats import rankdata
 from sklearn.base import BaseEstimator
 from sklearn.cluster import KMeans
 from sklearn.metrics import pairwise_distances_argmin_min
 from sklearn.utils import check_random_state
 
-from fewer._estimators import Interval, StrOptions, checked_array, encoded_classes, fit_context, validated, warn_caller
-from fewer._figures import AMBER, GREY, Result, line, new_figure
+from fewer._estimators import Interval, StrOptions, encoded_classes, fit_context, validated, warn_caller
+from fewer._kernels._arrays import in_threads, read_only
 from fewer._kernels._neighbour_counts import (
     levina_bickel_dimension,
     skewness,
@@ -34,14 +35,17 @@ from fewer._kernels._neighbour_counts import (
     times_listed,
     times_listed_badly,
 )
-from fewer._kernels._neighbours import (
-    EXACT_ROWS,
-    approximate_neighbours,
-    nearest_neighbours,
-)
+from fewer._kernels._neighbours import nearest_neighbours
 from fewer._kernels._one_thread import one_thread
-from fewer._wording import counted, rounded_percent
+from fewer._wording import rounded_percent
 from fewer.catalogue import method
+from fewer.evaluate.hubs._occurrences import (
+    hubness_reading,
+    neighbours_of,
+    occurrence_figure,
+    unique_rows,
+    warn_of_equal_rows,
+)
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
@@ -49,220 +53,6 @@ if TYPE_CHECKING:
 
 SMALL_TABLE = 1 << 20
 """Entries below which k-means is faster on one thread."""
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class KOccurrences(Result):
-    """How often rows are listed as neighbours; made by :func:`k_occurrences`.
-
-    Attributes
-    ----------
-    n_occurrences : ndarray of int of shape (n_samples,)
-        N_k: rows that have this row among their k nearest.
-    bad_occurrences, good_occurrences : ndarray of int of shape (n_samples,) or None
-        Those of another class, and of the same; None without classes.
-    neighbors : ndarray of int of shape (n_samples, n_neighbors)
-        The neighbours of each row, near to far.
-    distances : ndarray of shape (n_samples, n_neighbors) or None
-        Their distances; None if neighbours were given.
-    """
-
-    n_occurrences: np.ndarray
-    bad_occurrences: np.ndarray | None
-    good_occurrences: np.ndarray | None
-    neighbors: np.ndarray
-    distances: np.ndarray | None
-
-    _data = ("n_occurrences", "bad_occurrences", "good_occurrences", "skewness", "antihub_fraction")
-
-    @property
-    def skewness(self) -> float:
-        """S of the distribution of N_k; NaN if all are equal."""
-        return skewness(self.n_occurrences)
-
-    @property
-    def antihub_fraction(self) -> float:
-        """Share of the rows that are nobody's neighbour."""
-        return float(np.mean(self.n_occurrences == 0))
-
-    @property
-    def reading(self) -> str:
-        """What it means for methods that use neighbours."""
-        return hubness_reading(self.skewness, self.antihub_fraction, self.neighbors.shape[1])
-
-    def __repr__(self) -> str:
-        n_rows, k = self.neighbors.shape
-        return (
-            f"KOccurrences: {counted(n_rows, 'row')}, {counted(k, 'neighbour')}, skewness {self.skewness:.2f}\n"
-            f"  most often listed: {self.n_occurrences.max():,} times; never: {rounded_percent(self.antihub_fraction)}"
-        )
-
-    def plot(self) -> "go.Figure":
-        """How many rows are listed how often, against what chance would do (Poisson with mean k).
-
-        Returns
-        -------
-        figure : plotly.graph_objects.Figure
-            The figure, on logarithmic axes; rows that are never listed are counted in its title.
-        """
-        return occurrence_figure(self.n_occurrences, self.neighbors.shape[1])
-
-
-@method(
-    tasks=["evaluation"],
-    when="You rely on nearest neighbours (kNN, LOF, spectral clustering, UMAP, imputation) in many columns and "
-    "want to know whether a few rows are everybody's neighbours.",
-    cost="O(n^2 p) time and O(n k) memory for Euclidean distances; O(block n) memory for others",
-    paper="hubs",
-    handles=["sparse"],
-)
-def k_occurrences(
-    X: Any,
-    n_neighbors: int = 10,
-    *,
-    metric: Any = "euclidean",
-    metric_params: dict[str, Any] | None = None,
-    y: Any = None,
-    solver: str = "auto",
-    random_state: Any = None,
-) -> KOccurrences:
-    """How many rows have each row among their nearest neighbours.
-
-    Parameters
-    ----------
-    X : {array-like, sparse matrix} of shape (n_samples, n_features)
-        Table; distances (n_samples, n_samples) with ``metric="precomputed"``, or neighbours (n_samples, n_neighbors)
-        as row numbers with ``metric="neighbors"``.
-    n_neighbors : int, default=10
-        Neighbours of each row, k; itself excluded.
-    metric : str or callable, default="euclidean"
-        Distance as in ``sklearn.metrics.pairwise_distances``; "minkowski" takes any ``p`` above 0.
-    metric_params : dict or None, default=None
-        Further arguments of the metric, such as ``{"p": 0.5}``.
-    y : array-like of shape (n_samples,), default=None
-        Classes, for bad and good occurrences.
-    solver : {"auto", "exact", "approximate"}, default="auto"
-        "exact" compares all pairs of rows. "approximate" uses the package pynndescent. "auto" is exact up to 50,000
-        rows; beyond, it is approximate with a warning if pynndescent is installed, and otherwise exact with a warning.
-    random_state : int, Generator or None, default=None
-        Random seed of the approximate neighbours.
-
-    Returns
-    -------
-    occurrences : KOccurrences
-        The counts, the neighbours and their distances, and the skewness; it plots itself.
-
-    See Also
-    --------
-    HubnessAnalyzer : Why there are hubs, and what they do.
-
-    References
-    ----------
-    .. [1] Radovanovic, M., Nanopoulos, A. & Ivanovic, M. (2010). Hubs in space: popular nearest neighbors in
-       high-dimensional data. Journal of Machine Learning Research 11, 2487-2531.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from fewer.evaluate import k_occurrences
-    >>> X = np.random.default_rng(0).normal(size=(1000, 100))
-    >>> found = k_occurrences(X, 5)
-    >>> found.n_occurrences.sum()
-    np.int64(5000)
-    >>> print(found.reading)
-    Nearest neighbours are unreliable here: 32.3% of the rows are nobody's neighbour, and the counts are strongly skewed
-    (10.5): a few rows are neighbours of very many others.
-    """
-    if metric == "neighbors":
-        neighbours, distances = _checked_graph(X), None
-    else:
-        X = _checked_table(X, n_neighbors, metric, "k_occurrences")
-        neighbours, distances = _neighbours(X, n_neighbors, metric, metric_params, solver, random_state)
-    counts, bad = times_listed(neighbours), None
-    if y is not None:
-        codes = encoded_classes(np.asarray(y), "k_occurrences").codes
-        if len(codes) != len(counts):
-            raise ValueError(f"X has {len(counts)} rows and y has {len(codes)}.")
-        bad = times_listed_badly(neighbours, codes)
-    return KOccurrences(counts, bad, None if bad is None else counts - bad, neighbours, distances)
-
-
-def hubness_reading(skew: float, antihubs: float, n_neighbors: int) -> str:
-    """What a distribution of k-occurrences means, in words."""
-    if np.isnan(skew):
-        return "All rows are listed equally often: there are no hubs."
-    never = f"{rounded_percent(antihubs)} of the rows are nobody's neighbour"
-    if skew > 2:
-        return (
-            f"Nearest neighbours are unreliable here: {never}, and the counts are strongly skewed ({skew:.1f}): a few "
-            "rows are neighbours of very many others."
-        )
-    if skew > 1:
-        return f"There are hubs (skewness {skew:.1f}): {never} among the {n_neighbors} nearest."
-    return f"There are no marked hubs (skewness {skew:.1f}); {never}."
-
-
-def occurrence_figure(counts: np.ndarray, n_neighbors: int) -> "go.Figure":
-    """Rows by how often they are listed, and the Poisson distribution of the same mean, on logarithmic axes."""
-    largest = max(int(counts.max()), 2)
-    edges = np.unique(np.round(np.geomspace(1, largest + 1, 25)).astype(int))
-    rows = np.histogram(counts, edges)[0] / np.diff(edges)
-    middle = np.sqrt(edges[:-1] * np.maximum(edges[1:] - 1, edges[:-1]))
-    never = rounded_percent(float(np.mean(counts == 0)))
-    title = f"{never} of the rows are never listed; the first of the hubs {counts.max():,} times"
-    figure = new_figure(title=title, x=f"times listed among {n_neighbors} neighbours", y="rows")
-    figure.add_scatter(
-        x=middle[rows > 0], y=rows[rows > 0], mode="markers+lines", name="this table", marker={"size": 8}
-    )
-    reference = np.arange(1, largest + 1)
-    expected = len(counts) * poisson.pmf(reference, n_neighbors)
-    shown = expected > 0.05
-    figure.add_trace(line("without hubs (Poisson)", reference[shown], expected[shown], GREY))
-    figure.add_vline(x=n_neighbors, line={"color": AMBER, "dash": "dot"})
-    return figure.update_xaxes(type="log").update_yaxes(type="log")
-
-
-def mle_intrinsic_dimension(
-    X: Any, k1: int = 6, k2: int = 12, *, metric: Any = "euclidean", metric_params: dict[str, Any] | None = None
-) -> float:
-    """Intrinsic dimension of a table by the maximum likelihood of Levina and Bickel.
-
-    Parameters
-    ----------
-    X : {array-like, sparse matrix} of shape (n_samples, n_features)
-        Table; duplicate rows count once.
-    k1, k2 : int, default=6, 12
-        The estimate is averaged over numbers of neighbours from ``k1`` to ``k2``.
-    metric : str or callable, default="euclidean"
-        Distance.
-    metric_params : dict or None, default=None
-        Further arguments of the metric.
-
-    Returns
-    -------
-    dimension : float
-        Number of dimensions that the rows fill.
-
-    References
-    ----------
-    .. [1] Levina, E. & Bickel, P. (2005). Maximum likelihood estimation of intrinsic dimension. Advances in Neural
-       Information Processing Systems 17, 777-784.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from fewer.evaluate import mle_intrinsic_dimension
-    >>> plane = np.random.default_rng(0).uniform(size=(1000, 2))
-    >>> round(mle_intrinsic_dimension(plane @ np.ones((2, 30)) + plane[:, :1] * np.arange(30)), 1)
-    1.9
-    """
-    if not 3 <= k1 <= k2:
-        raise ValueError(f"k1={k1} and k2={k2} must be at least 3, and k1 at most k2.")
-    X = _checked_table(X, 1, metric, "mle_intrinsic_dimension")
-    X = _unique_rows(X, metric)
-    if X.shape[0] <= k2:
-        raise ValueError(f"There are {X.shape[0]} different rows, and k2={k2} neighbours need at least {k2 + 1}.")
-    return levina_bickel_dimension(nearest_neighbours(X, k2, metric, metric_params)[1], k1, k2)
 
 
 @method(
@@ -286,12 +76,14 @@ class HubnessAnalyzer(BaseEstimator):
         Further arguments of the metric.
     hub_threshold : float, default=2.0
         Rows whose standardised count exceeds this are hubs.
-    n_shuffles : int, default=0
+    n_permutations : int, default=0
         How often the columns are permuted, each by itself, to see the hubs of a table without dependence.
     cluster : bool, default=False
         Whether to look for the number of clusters whose centres are nearest to the hubs.
     n_init : int, default=10
         Starts of k-means for each number of clusters.
+    betweenness : bool, default=False
+        Whether to compute the betweenness of each row in the graph of neighbours, in O(n^2 k).
     solver : {"auto", "exact", "approximate"}, default="auto"
         As in :func:`k_occurrences`.
     random_state : int, RandomState or None, default=None
@@ -328,7 +120,10 @@ class HubnessAnalyzer(BaseEstimator):
         The most negative mean rank correlation of N_k and the distance to the closest centre of k-means.
     n_clusters_ : int or None
         Its number of clusters.
-    shuffled_skewness_ : ndarray of shape (n_shuffles,)
+    betweenness_correlation_ : float or None
+        Rank correlation of N_k and the betweenness of the rows in the directed graph of neighbours: positive where
+        paths between rows lead through hubs.
+    shuffled_skewness_ : ndarray of shape (n_permutations,)
         Skewness with permuted columns; far above ``skewness_`` where the intrinsic dimension is far below the number
         of columns.
     intrinsic_dim_ : float
@@ -366,9 +161,10 @@ class HubnessAnalyzer(BaseEstimator):
         "metric": [str, callable],
         "metric_params": [dict, None],
         "hub_threshold": [Interval(Real, 0, None, closed="left")],
-        "n_shuffles": [Interval(Integral, 0, None, closed="left")],
+        "n_permutations": [Interval(Integral, 0, None, closed="left")],
         "cluster": ["boolean"],
         "n_init": [Interval(Integral, 1, None, closed="left")],
+        "betweenness": ["boolean"],
         "solver": [StrOptions({"auto", "exact", "approximate"})],
         "random_state": ["random_state"],
     }
@@ -380,9 +176,10 @@ class HubnessAnalyzer(BaseEstimator):
         metric="euclidean",
         metric_params=None,
         hub_threshold=2.0,
-        n_shuffles=0,
+        n_permutations=0,
         cluster=False,
         n_init=10,
+        betweenness=False,
         solver="auto",
         random_state=None,
     ):
@@ -390,9 +187,10 @@ class HubnessAnalyzer(BaseEstimator):
         self.metric = metric
         self.metric_params = metric_params
         self.hub_threshold = hub_threshold
-        self.n_shuffles = n_shuffles
+        self.n_permutations = n_permutations
         self.cluster = cluster
         self.n_init = n_init
+        self.betweenness = betweenness
         self.solver = solver
         self.random_state = random_state
 
@@ -416,15 +214,20 @@ class HubnessAnalyzer(BaseEstimator):
         rng = check_random_state(self.random_state)
         seed = int(rng.randint(2**31 - 1))
         given = self.metric == "precomputed"
-        if given and (self.cluster or self.n_shuffles):
-            raise ValueError('cluster=True and n_shuffles need the table, which metric="precomputed" does not have.')
+        if given and (self.cluster or self.n_permutations):
+            raise ValueError(
+                'cluster=True and n_permutations need the table, which metric="precomputed" does not have.'
+            )
+        if given and X.shape[0] != X.shape[1]:
+            raise ValueError(f"Precomputed distances must be square, and X has the shape {X.shape}.")
         if self.n_neighbors >= X.shape[0]:
             raise ValueError(
                 f"n_neighbors={self.n_neighbors} must be below the number of rows, which is n_samples = {X.shape[0]}."
             )
         settings = (self.metric, self.metric_params, self.solver, seed)
         n_listed = min(max(self.n_neighbors, 12), X.shape[0] - 1)
-        listed, distances = _neighbours(X, n_listed, *settings)
+        listed, distances = neighbours_of(X, n_listed, *settings)
+        warn_of_equal_rows(distances)
         self.n_occurrences_ = times_listed(listed[:, : self.n_neighbors])
         self.skewness_ = skewness(self.n_occurrences_)
         if np.isnan(self.skewness_):
@@ -437,14 +240,18 @@ class HubnessAnalyzer(BaseEstimator):
         to_mean = None if given else np.linalg.norm(X - X.mean(axis=0), axis=1)
         self.centre_correlation_ = None if to_mean is None else rank_correlation(self.n_occurrences_, to_mean)
         self.intrinsic_dim_ = _dimension(X, distances, self.metric, self.metric_params)
-        self._relate_to_classes(X, y, listed[:, : self.n_neighbors], seed)
+        graph = listed[:, : self.n_neighbors]
+        self._relate_to_classes(X, y, graph, seed)
+        self.betweenness_correlation_ = (
+            rank_correlation(self.n_occurrences_, betweenness(graph)) if self.betweenness else None
+        )
         self.cluster_correlation_, self.n_clusters_ = (
             _closest_centres(X, self.n_occurrences_, self.n_init, rng) if self.cluster else (None, None)
         )
         self.shuffled_skewness_ = np.array(
             [
-                skewness(times_listed(_neighbours(_shuffled(X, rng), self.n_neighbors, *settings)[0]))
-                for _ in range(self.n_shuffles)
+                skewness(times_listed(neighbours_of(_shuffled(X, rng), self.n_neighbors, *settings)[0]))
+                for _ in range(self.n_permutations)
             ]
         )
         return self
@@ -457,6 +264,8 @@ class HubnessAnalyzer(BaseEstimator):
         if y is None:
             return
         codes = encoded_classes(np.asarray(y), type(self).__name__).codes
+        if len(codes) != len(X):
+            raise ValueError(f"X has {len(X)} rows and y has {len(codes)}.")
         self.bad_occurrences_ = times_listed_badly(neighbours, codes)
         self.good_occurrences_ = self.n_occurrences_ - self.bad_occurrences_
         self.bad_hubness_score_ = standard_scores(self.bad_occurrences_)
@@ -495,60 +304,10 @@ def rank_correlation(first: np.ndarray, second: np.ndarray) -> float:
     return float(np.corrcoef(ranks)[0, 1]) if (ranks.std(axis=1) > 0).all() else float("nan")
 
 
-def _neighbours(
-    X: Any, n_neighbors: int, metric: Any, metric_params: dict[str, Any] | None, solver: str, random_state: Any
-) -> tuple[np.ndarray, np.ndarray]:
-    if solver not in ("auto", "exact", "approximate"):
-        raise ValueError(f"solver={solver!r} is not one of 'auto', 'exact', 'approximate'.")
-    if solver == "auto" and X.shape[0] > EXACT_ROWS and metric != "precomputed":
-        from importlib.util import find_spec
-
-        solver = "approximate" if find_spec("pynndescent") else "exact"
-        other = "exact" if solver == "approximate" else "approximate"
-        need = "" if solver == "approximate" else ", which needs the package pynndescent"
-        warn_caller(
-            f"The table has {counted(X.shape[0], 'row')}, more than {EXACT_ROWS:,}, so neighbours are {solver}; "
-            f'give solver="{solver}" to accept that, or solver="{other}"{need}.'
-        )
-    if solver == "approximate" and metric != "precomputed":
-        return approximate_neighbours(X, n_neighbors, metric, metric_params, random_state)
-    return nearest_neighbours(X, n_neighbors, metric, metric_params)
-
-
-def _checked_table(X: Any, n_neighbors: int, metric: Any, who: str) -> Any:
-    X = checked_array(X, who, accept_sparse="csr", dtype=np.float64, ensure_min_samples=3)
-    if metric == "precomputed" and X.shape[0] != X.shape[1]:
-        raise ValueError(f"Precomputed distances must be square, and X has the shape {X.shape}.")
-    if not 1 <= n_neighbors < X.shape[0]:
-        raise ValueError(f"n_neighbors={n_neighbors} must be at least 1 and below the number of rows, {X.shape[0]}.")
-    return X
-
-
-def _checked_graph(X: Any) -> np.ndarray:
-    graph = np.asarray(X)
-    if graph.ndim != 2 or graph.dtype.kind not in "iu":
-        raise ValueError("A graph of neighbours must hold row numbers, a row for each row of the table.")
-    if graph.min() < 0 or graph.max() >= len(graph):
-        raise ValueError(f"A graph of neighbours of {len(graph)} rows must hold the numbers 0 to {len(graph) - 1}.")
-    if (graph == np.arange(len(graph))[:, None]).any():
-        raise ValueError("A graph of neighbours must not list a row among its own neighbours.")
-    return graph.astype(np.int64)
-
-
-def _unique_rows(X: Any, metric: Any) -> Any:
-    if metric == "precomputed":
-        earlier = np.tril(X == 0, k=-1).any(axis=1)
-        return X[~earlier][:, ~earlier]
-    if sparse.issparse(X):
-        _, first = np.unique(np.array([hash(row.toarray().tobytes()) for row in X]), return_index=True)
-        return X[np.sort(first)]
-    return np.unique(X, axis=0)
-
-
 def _dimension(X: Any, distances: np.ndarray, metric: Any, metric_params: dict[str, Any] | None) -> float:
     """Intrinsic dimension, from the distances at hand unless there are duplicate rows."""
     if distances[:, 0].min() == 0:
-        X = _unique_rows(X, metric)
+        X = unique_rows(X, metric)
         distances = nearest_neighbours(X, 12, metric, metric_params)[1] if X.shape[0] > 12 else distances[:, :0]
     return levina_bickel_dimension(distances, 6, 12) if distances.shape[1] >= 12 else float("nan")
 
@@ -573,3 +332,66 @@ def _closest_centres(
         if best[0] is None or value < best[0]:
             best = (value, n_clusters)
     return best
+
+
+_PARTS = 16
+
+
+def betweenness(neighbours: np.ndarray) -> np.ndarray:
+    """Betweenness of each row in the graph with an arrow from each row to each of its neighbours.
+
+    Parameters
+    ----------
+    neighbours : ndarray of int of shape (n_samples, n_neighbors)
+        The rows that each row lists.
+
+    Returns
+    -------
+    betweenness : ndarray of shape (n_samples,)
+        Numbers of paths, over ordered pairs of other rows; a pair with several shortest paths counts 1 in all.
+
+    Examples
+    --------
+    >>> betweenness(np.array([[1], [2], [3], [0]]))  # a circle of four
+    array([3., 3., 3., 3.])
+    """
+    n_rows, n_neighbors = neighbours.shape
+    # Sums of parts that do not depend on the number of threads.
+    sums = np.zeros((min(_PARTS, n_rows), n_rows))
+    sources = np.linspace(0, n_rows, len(sums) + 1).astype(np.int64)
+    in_threads(_add_paths, sources * n_rows * n_neighbors, read_only(neighbours), read_only(sources), sums, cost=4)
+    return sums.sum(axis=0)
+
+
+@njit(cache=True, nogil=True)
+def _add_paths(start, stop, indptr, neighbours, sources, sums):
+    n_rows, n_neighbors = neighbours.shape
+    order, far = np.empty(n_rows, dtype=np.int64), np.empty(n_rows, dtype=np.int64)
+    paths, through = np.empty(n_rows), np.empty(n_rows)
+    for part in range(start, stop):
+        total = sums[part]
+        for source in range(sources[part], sources[part + 1]):
+            far[:] = -1
+            paths[:] = 0.0
+            order[0], far[source], paths[source] = source, 0, 1.0
+            n_seen, place = 1, 0
+            while place < n_seen:
+                row = order[place]
+                for j in range(n_neighbors):
+                    other = neighbours[row, j]
+                    if far[other] < 0:
+                        far[other] = far[row] + 1
+                        order[n_seen] = other
+                        n_seen += 1
+                    if far[other] == far[row] + 1:
+                        paths[other] += paths[row]
+                place += 1
+            for place in range(n_seen - 1, 0, -1):
+                row = order[place]
+                below = 0.0
+                for j in range(n_neighbors):
+                    other = neighbours[row, j]
+                    if far[other] == far[row] + 1:
+                        below += (1.0 + through[other]) / paths[other]
+                through[row] = paths[row] * below
+                total[row] += through[row]

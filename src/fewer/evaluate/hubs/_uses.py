@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, clone
 from sklearn.cluster import KMeans
 from sklearn.metrics import pairwise_distances
 from sklearn.utils import check_random_state
@@ -28,7 +28,8 @@ from fewer._kernels._neighbours import (
 )
 from fewer._kernels._one_thread import one_thread
 from fewer._kernels._secondary_distances import Correction, secondary, usual_distances
-from fewer.evaluate.hubs._hubness import SMALL_TABLE, k_occurrences, rank_correlation
+from fewer.evaluate.hubs._hubness import SMALL_TABLE, rank_correlation
+from fewer.evaluate.hubs._occurrences import check_n_neighbors, k_occurrences
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
@@ -62,7 +63,9 @@ def cluster_assumption_violation(X: Any, y: Any, n_clusters: int | None = None, 
     """
     X = checked_array(X, "cluster_assumption_violation", dtype=np.float64)
     classes, codes = encoded_classes(np.asarray(y), "cluster_assumption_violation")
-    wanted = min(n_clusters or 3 * len(classes), len(X))
+    if len(codes) != len(X):
+        raise ValueError(f"X has {len(X)} rows and y has {len(codes)}.")
+    wanted = min(3 * len(classes) if n_clusters is None else n_clusters, len(X))
     with one_thread(when=X.size < SMALL_TABLE):
         clusters = KMeans(wanted, n_init=10, random_state=random_state).fit(X).labels_
     table = np.zeros((wanted, len(classes)))
@@ -193,8 +196,7 @@ def secondary_distances(
     if method not in ("local_scaling", "mutual_proximity"):
         raise ValueError(f"method={method!r} is not one of 'local_scaling', 'mutual_proximity'.")
     X = checked_array(X, "secondary_distances", accept_sparse="csr", dtype=np.float64, ensure_min_samples=3)
-    if not 1 <= n_neighbors < X.shape[0]:
-        raise ValueError(f"n_neighbors={n_neighbors} must be at least 1 and below the number of rows, {X.shape[0]}.")
+    check_n_neighbors(n_neighbors, X.shape[0])
     distances = pairwise_distances(X, metric=metric, **(metric_params or {}))
     usual = usual_distances(distances, method, n_neighbors, own=True)
     distances = secondary(distances, usual, usual, method)
@@ -227,7 +229,7 @@ class HubnessCurve(Result):
         sizes, values = self.sizes[order], self.skewness[order]
         kept = sizes[values >= 0.8 * self.full_skewness]
         if self.full_skewness < 0.5:
-            return f"The table has no marked hubs (skewness {self.full_skewness:.2f}), so the curve does not tell much."
+            return f"The table has no marked hubs (skewness {self.full_skewness:.2f}), so the curve is not informative."
         if not len(kept):
             return "Every number of dimensions tried has less than 80% of the skewness of the table."
         return (
@@ -251,7 +253,7 @@ class HubnessCurve(Result):
         figure.add_trace(line("reduced", self.sizes, self.skewness))
         largest = int(np.argmax(self.sizes))
         mark_point(figure, self.sizes[largest], self.full_skewness, "all columns", name="the table")
-        return figure.update_xaxes(type="log")
+        return figure.update_xaxes(type="log", tickvals=self.sizes, ticktext=[str(size) for size in self.sizes])
 
 
 def hubness_curve(
@@ -293,6 +295,14 @@ def hubness_curve(
       by dimensions: 4: 0.23, 16: 0.52
     """
     X = checked_array(X, "hubness_curve", dtype=np.float64, ensure_min_samples=3)
+    if not hasattr(extractor, "fit_transform") and not callable(extractor):
+        raise ValueError(
+            f"extractor={extractor!r} must be an estimator such as PCA(), or a function of table and number."
+        )
+    if isinstance(extractor, BaseEstimator) and "n_components" not in extractor.get_params():
+        raise ValueError(
+            f"{type(extractor).__name__} has no n_components; give a function of the table and a number of dimensions."
+        )
     numbers = np.asarray(list(sizes), dtype=int)
     if not len(numbers) or numbers.min() < 1:
         raise ValueError(f"sizes={sizes!r} must hold numbers of dimensions, from 1 on.")
@@ -443,6 +453,7 @@ def relative_silhouette(
     clusters = np.unique(np.asarray(labels), return_inverse=True)[1]
     if len(clusters) != len(X) or clusters.max() < 1:
         raise ValueError("labels must name the cluster of each row of X, with at least two clusters.")
+    check_n_neighbors(n_neighbors, len(X))
     counts = times_listed(nearest_neighbours(X, n_neighbors)[0])
     n_hubs = int(np.sum(standard_scores(counts) > hub_threshold))
     if n_hubs == 0:

@@ -61,6 +61,8 @@ class ProperLoss:
     """
 
     def __init__(self, weight: Function, name: str = "", partial_losses: Partial | None = None):
+        if not callable(weight):
+            raise ValueError(f"weight must be a function of probabilities, and is {weight!r}.")
         self.weight = weight
         self.name = name
         self._closed_form = partial_losses
@@ -148,8 +150,16 @@ class ProperLoss:
             The mean. ``sklearn.metrics.make_scorer(loss.loss, response_method="predict_proba",
             greater_is_better=False)`` makes a scorer of it.
         """
-        negative, positive = self.partial_losses(probabilities)
-        return float(np.average(np.where(np.asarray(y) == pos_label, positive, negative), weights=sample_weight))
+        labels, shares = np.asarray(y), np.asarray(probabilities, dtype=float)
+        if labels.shape != shares.shape:
+            raise ValueError(f"y has the shape {labels.shape} and probabilities have {shares.shape}.")
+        if not ((shares >= 0) & (shares <= 1)).all():
+            place = int(np.flatnonzero(~((shares >= 0) & (shares <= 1)))[0])
+            raise ValueError(f"probabilities must lie between 0 and 1, and are {shares.flat[place]} in row {place}.")
+        if labels.dtype.kind in "USO" and pos_label not in labels.tolist():
+            raise ValueError(f"pos_label={pos_label!r} is not among the labels {sorted(set(labels.tolist()))[:5]}.")
+        negative, positive = self.partial_losses(shares)
+        return float(np.average(np.where(labels == pos_label, positive, negative), weights=sample_weight))
 
     def corrupted_partial_losses(self, probabilities: Any, noise: float) -> tuple[np.ndarray, np.ndarray]:
         """Partial losses, on average, where each label is flipped with probability ``noise``.
@@ -245,10 +255,8 @@ class ProperLoss:
     def _table(self) -> tuple[np.ndarray, np.ndarray]:
         """Integrals of c w and (1 - c) w from the left and from the right end to each edge of the grid over logits."""
         parts = _panels(_EDGES[:-1], _EDGES[1:], self.weight)
-        left = np.concatenate([[0.0], np.cumsum(parts[0])])
-        before, last = parts[1][-2:]
-        rest = last**2 / (before - last) if 0 < last < before else 0.0
-        right = rest + np.concatenate([np.cumsum(parts[1][::-1])[::-1], [0.0]])
+        left = _rest(*parts[0][1::-1]) + np.concatenate([[0.0], np.cumsum(parts[0])])
+        right = _rest(*parts[1][-2:]) + np.concatenate([np.cumsum(parts[1][::-1])[::-1], [0.0]])
         return left, right
 
     def _integrals(self, e: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -270,6 +278,11 @@ def _panels(start: np.ndarray, stop: np.ndarray, weight: Function) -> tuple[np.n
     c, rest = expit(t), expit(-t)
     values = weight(c) * c * rest * _NODE_WEIGHTS * half[:, None]
     return (values * c).sum(axis=1), (values * rest).sum(axis=1)
+
+
+def _rest(before: float, last: float) -> float:
+    """What follows the last two terms of a sum, if it goes on as a geometric series."""
+    return float(last**2 / (before - last)) if 0 < last < before else 0.0
 
 
 def _grid() -> np.ndarray:
@@ -309,6 +322,116 @@ def proper_loss(name: str, threshold: float = 0.5) -> ProperLoss:
     if name not in _NAMED:
         raise ValueError(f"{name!r} is not one of the losses {', '.join([*_NAMED, 'zero-one', 'cost'])}.")
     return ProperLoss(_NAMED[name][0], name, _NAMED[name][1])
+
+
+def beta_loss(low: float = 0.0, high: float = 0.0) -> ProperLoss:
+    """A proper loss of the beta family, ``w(c) = c^(low - 1) (1 - c)^(high - 1)``.
+
+    Parameters
+    ----------
+    low, high : float, default=0.0, 0.0
+        Powers at both ends, above -1: the smaller one is, the more small errors count near 0 or near 1. Equal powers of
+        0 are the log loss, of 1 the square loss, and of -1/2 boosting. With the logit link the loss is convex where
+        both lie between -1 and 0; with its canonical link always, and then scores are without bounds for powers up to
+        0.
+
+    Returns
+    -------
+    loss : ProperLoss
+        The loss.
+
+    See Also
+    --------
+    CompositeLossClassifierCV : Chooses the powers.
+
+    References
+    ----------
+    .. [1] Buja, A., Stuetzle, W. & Shen, Y. (2005). Loss functions for binary class probability estimation and
+       classification: structure and applications. University of Pennsylvania.
+
+    Examples
+    --------
+    >>> from fewer.learn import CompositeLoss, beta_loss
+    >>> beta_loss(-0.5, -0.5).partial_losses(0.2)[0].round(6)  # boosting: 2 sqrt(e / (1 - e))
+    np.float64(1.0)
+    >>> CompositeLoss(beta_loss(-0.5, 0.0), "logit").is_convex()
+    True
+    """
+    if not (-1 < low < np.inf and -1 < high < np.inf):
+        raise ValueError(
+            f"low={low} and high={high} must be above -1; below, the loss of a probability of 0 or 1 is infinite."
+        )
+    name = {(0, 0): "log", (1, 1): "square", (-0.5, -0.5): "boosting"}.get((low, high))
+    if name is not None:
+        return proper_loss(name)
+
+    def weight(c: np.ndarray) -> np.ndarray:
+        return c ** (low - 1.0) * (1 - c) ** (high - 1.0)
+
+    return ProperLoss(weight, f"beta({low:g}, {high:g})")
+
+
+def is_calibrated_at(negative_slope: Function, positive_slope: Function, threshold: float) -> bool:
+    """Whether a loss of probabilities, proper or not, has its best predictions on the right side of a threshold.
+
+    Parameters
+    ----------
+    negative_slope, positive_slope : callable
+        Derivatives by the predicted probability of the losses of the negative and of the positive class.
+    threshold : float
+        Probability between 0 and 1.
+
+    Returns
+    -------
+    calibrated : bool
+        Whether the first rises there, the second falls, and ``c l'(+1, c) + (1 - c) l'(-1, c) = 0``.
+
+    See Also
+    --------
+    ProperLoss.is_calibrated_at : The same for a proper loss, from its weight.
+
+    Examples
+    --------
+    >>> from fewer.learn import is_calibrated_at
+    >>> is_calibrated_at(lambda e: e, lambda e: e - 1, 0.3)  # the square loss
+    True
+    >>> is_calibrated_at(lambda e: 1, lambda e: -1, 0.3), is_calibrated_at(lambda e: 1, lambda e: -1, 0.5)  # |y - e|
+    (False, True)
+    """
+    if not 0 < threshold < 1:
+        raise ValueError(f"threshold={threshold} must lie between 0 and 1.")
+    negative, positive = (float(slope(np.asarray(threshold))) for slope in (negative_slope, positive_slope))
+    balance = threshold * positive + (1 - threshold) * negative
+    return bool(negative > 0 > positive and abs(balance) <= 1e-9 * max(negative, -positive))
+
+
+def is_noise_robust(proba: Any, threshold: float, noise: float) -> np.ndarray:
+    """Whether a decision by cost stays right where labels are flipped.
+
+    Parameters
+    ----------
+    proba : array-like
+        True probabilities of the positive class.
+    threshold : float
+        Probability from which on the positive class is decided: cost of a false positive, c.
+    noise : float
+        Probability of a flip, below 1/2.
+
+    Returns
+    -------
+    robust : ndarray of bool
+        Whether ``noise (1 - proba) + (1 - noise) proba``, which is what the labels show, lies on the same side.
+
+    Examples
+    --------
+    >>> from fewer.learn import is_noise_robust
+    >>> is_noise_robust([0.1, 0.25, 0.4, 0.9], 0.3, 0.2)
+    array([ True, False,  True,  True])
+    """
+    if not 0 < threshold < 1 or not 0 <= noise < 0.5:
+        raise ValueError(f"threshold={threshold} must lie between 0 and 1, and noise={noise} from 0 to below 1/2.")
+    proba = np.asarray(proba, dtype=float)
+    return (proba >= threshold) == (noise * (1 - proba) + (1 - noise) * proba >= threshold)
 
 
 def _minimal(e: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -6,12 +6,12 @@ from fewer._lazy import lazy_names
 
 if TYPE_CHECKING:
     from fewer.learn.costs._cost_linear import (
-        MetaCostClassifier,
         SigmoidRiskClassifier,
         ThresholdedLogisticRegression,
         WeightedLogisticRegression,
     )
     from fewer.learn.costs._costs import class_costs, cost_of_errors
+    from fewer.learn.costs._meta_cost import MetaCostClassifier
 
 __all__ = [
     "MetaCostClassifier",

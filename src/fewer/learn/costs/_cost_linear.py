@@ -1,4 +1,4 @@
-"""Linear classifiers for errors of unequal cost: a moved threshold, weighted likelihood, sigmoid risk, MetaCost.
+"""Linear classifiers for errors of unequal cost: a moved threshold, weighted likelihood, sigmoid risk.
 
 When the log odds are not linear, a plane that is fitted with equal weights is wrong in another place than where costs
 cut it. So weigh the likelihood by cost rather than move the threshold alone; the sigmoid risk comes closer still to the
@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from scipy.optimize import minimize
 from scipy.special import expit
-from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
+from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.callback import CallbackSupportMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
@@ -22,7 +22,6 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from fewer._estimators import (
-    HasMethods,
     Interval,
     StrOptions,
     check_sample_weight,
@@ -36,6 +35,7 @@ from fewer.catalogue import method
 from fewer.learn._linear import standardised
 from fewer.learn.costs._costs import (
     Plane,
+    cheapest_plane,
     cost_of_errors,
     log_cost_ratio,
     polished,
@@ -44,10 +44,10 @@ from fewer.learn.costs._costs import (
     weighted_logistic,
 )
 
-_COST = [Interval(Real, 0, 1, closed="neither"), tuple, list, np.ndarray, None]
+COST = [Interval(Real, 0, 1, closed="neither"), tuple, list, np.ndarray, None]
 
 
-class _CostClassifier(ClassifierMixin, BaseEstimator):
+class CostClassifier(ClassifierMixin, BaseEstimator):
     """Two classes, their costs, and what a decision costs."""
 
     cost: Any
@@ -70,6 +70,10 @@ class _CostClassifier(ClassifierMixin, BaseEstimator):
         costs, self._class_costs = row_costs(self.cost if cost is None else cost, signs, self._positive_share)
         self._weights = weights
         return X, signs, costs
+
+    def _needs_class_costs(self, otherwise: str) -> None:
+        if self._class_costs is None:
+            raise ValueError(f"{type(self).__name__} is fitted with costs of the two classes; {otherwise}.")
 
     def _two_costs(self, cost: Any, signs: np.ndarray) -> np.ndarray:
         given = self._class_costs if cost is None else cost
@@ -95,8 +99,14 @@ class _CostClassifier(ClassifierMixin, BaseEstimator):
             Mean over rows.
         """
         check_is_fitted(self)
-        signs = np.where(np.asarray(y) == self.classes_[1], 1.0, -1.0)
+        labels = np.asarray(y)
+        strange = [label for label in labels.tolist() if label not in set(self.classes_.tolist())]
+        if strange:
+            raise ValueError(f"y holds {strange[0]!r}, which is not one of the classes {self.classes_.tolist()}.")
+        signs = np.where(labels == self.classes_[1], 1.0, -1.0)
         predicted = np.where(self.predict(X) == self.classes_[1], 1.0, -1.0)
+        if signs.shape != predicted.shape:
+            raise ValueError(f"X has {len(predicted)} rows, and y has the shape {signs.shape}.")
         return float(cost_of_errors(signs, predicted, self._two_costs(cost, signs)).mean())
 
     def __sklearn_tags__(self):
@@ -105,7 +115,7 @@ class _CostClassifier(ClassifierMixin, BaseEstimator):
         return tags
 
 
-class _CostPlane(_CostClassifier):
+class _CostPlane(CostClassifier):
     """A plane that was fitted to columns of mean 0 and standard deviation 1."""
 
     def _standardised(self, X: np.ndarray) -> np.ndarray:
@@ -151,17 +161,30 @@ class _CostPlane(_CostClassifier):
         decisions = self.decision_function(X)
         return self.classes_[(decisions > self.threshold_).astype(int)]
 
-    def _told_convergence(self, found: Plane) -> None:
+    def _warn_unless_converged(self, found: Plane) -> None:
         if not found.converged and found.n_iter >= self.max_iter:
             warn_caller(
-                f"Newton's method took max_iter={self.max_iter} steps and left a slope of {found.slope:.2g}, above "
-                f"tol={self.tol:g}. If a plane separates the classes, alpha must be above 0.",
+                f"After max_iter={self.max_iter} steps of Newton's method the largest entry of the gradient is "
+                f"{found.slope:.2g}, above tol={self.tol:g}. If a plane separates the classes, alpha must be above 0.",
                 ConvergenceWarning,
             )
 
 
 class _LogisticPlane(CallbackSupportMixin, _CostPlane):
     """Penalised logistic regression with a weight for each row."""
+
+    _parameter_constraints = {
+        "cost": COST,
+        "alpha": [Interval(Real, 0, None, closed="left")],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "tol": [Interval(Real, 0, None, closed="left")],
+    }
+
+    def __init__(self, cost=None, *, alpha=1e-4, max_iter=100, tol=1e-8):
+        self.cost = cost
+        self.alpha = alpha
+        self.max_iter = max_iter
+        self.tol = tol
 
     def _fit_plane(self, X: Any, y: Any, table: np.ndarray, signs: np.ndarray, weights: np.ndarray) -> None:
         with fit_steps(self, X, y, n_steps=self.max_iter) as after_step:
@@ -172,7 +195,11 @@ class _LogisticPlane(CallbackSupportMixin, _CostPlane):
             found = weighted_logistic(table, signs, weights, self.alpha, self.max_iter, self.tol, watch)
             self._keep(found.coef, found.intercept)
             self.n_iter_ = found.n_iter
-        self._told_convergence(found)
+        self._warn_unless_converged(found)
+
+
+def _probabilities(log_odds: np.ndarray) -> np.ndarray:
+    return np.column_stack([expit(-log_odds), expit(log_odds)])
 
 
 @method(
@@ -193,9 +220,9 @@ class ThresholdedLogisticRegression(_LogisticPlane):
     alpha : float, default=1e-4
         Penalty on the squared coefficients of columns with standard deviation 1, beside the mean loss of a row.
     max_iter : int, default=100
-        Most steps of Newton's method.
+        Maximum number of steps of Newton's method.
     tol : float, default=1e-8
-        Largest slope, as a share of the mean cost, at which to stop.
+        Stop when the largest entry of the gradient, as a share of the mean cost, is below this.
 
     Attributes
     ----------
@@ -233,22 +260,9 @@ class ThresholdedLogisticRegression(_LogisticPlane):
     [208, 263, 174]
     """
 
-    _parameter_constraints = {
-        "cost": _COST,
-        "alpha": [Interval(Real, 0, None, closed="left")],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "tol": [Interval(Real, 0, None, closed="left")],
-    }
-
-    def __init__(self, cost=None, *, alpha=1e-4, max_iter=100, tol=1e-8):
-        self.cost = cost
-        self.alpha = alpha
-        self.max_iter = max_iter
-        self.tol = tol
-
     @fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X, y, sample_weight=None):
-        """Fit with equal costs.
+    def fit(self, X, y, cost=None, sample_weight=None):
+        """Fit with equal costs, and set the threshold.
 
         Parameters
         ----------
@@ -256,6 +270,8 @@ class ThresholdedLogisticRegression(_LogisticPlane):
             Training rows.
         y : array-like of shape (n_samples,)
             One of two classes for each row.
+        cost : pair or float, default=None
+            Instead of that of the constructor. Costs of single rows are given to ``predict``.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the rows.
 
@@ -264,8 +280,9 @@ class ThresholdedLogisticRegression(_LogisticPlane):
         self : object
             The fitted classifier.
         """
-        table, signs, _ = self._start(X, y, None, sample_weight)
-        self.threshold_ = log_cost_ratio(self.cost, len(signs), self._positive_share)
+        table, signs, _ = self._start(X, y, cost, sample_weight)
+        self._needs_class_costs("give those of single rows to predict")
+        self.threshold_ = float(np.log(self._class_costs[0] / self._class_costs[1]))
         self._fit_plane(X, y, self._standardised(table), signs, self._weights / self._weights.sum())
         return self
 
@@ -301,8 +318,7 @@ class ThresholdedLogisticRegression(_LogisticPlane):
         probabilities : ndarray of shape (n_samples, 2)
             One column for each class.
         """
-        decisions = self.decision_function(X)
-        return np.column_stack([expit(-decisions), expit(decisions)])
+        return _probabilities(self.decision_function(X))
 
 
 @method(
@@ -323,9 +339,9 @@ class WeightedLogisticRegression(_LogisticPlane):
     alpha : float, default=1e-4
         Penalty on the squared coefficients of columns with standard deviation 1, beside the mean weighted loss.
     max_iter : int, default=100
-        Most steps of Newton's method.
+        Maximum number of steps of Newton's method.
     tol : float, default=1e-8
-        Largest slope, as a share of the mean cost, at which to stop.
+        Stop when the largest entry of the gradient, as a share of the mean cost, is below this.
 
     Attributes
     ----------
@@ -370,14 +386,6 @@ class WeightedLogisticRegression(_LogisticPlane):
     (238, 285)
     """
 
-    _parameter_constraints = ThresholdedLogisticRegression._parameter_constraints
-
-    def __init__(self, cost=None, *, alpha=1e-4, max_iter=100, tol=1e-8):
-        self.cost = cost
-        self.alpha = alpha
-        self.max_iter = max_iter
-        self.tol = tol
-
     @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X, y, cost=None, sample_weight=None):
         """Fit with rows weighed by cost.
@@ -420,8 +428,7 @@ class WeightedLogisticRegression(_LogisticPlane):
             One column for each class.
         """
         check_is_fitted(self)
-        decisions = self.decision_function(X) + np.log(self._class_costs[0] / self._class_costs[1])
-        return np.column_stack([expit(-decisions), expit(decisions)])
+        return _probabilities(self.decision_function(X) + np.log(self._class_costs[0] / self._class_costs[1]))
 
 
 @method(
@@ -433,7 +440,7 @@ class WeightedLogisticRegression(_LogisticPlane):
     examples=lambda: [SigmoidRiskClassifier(n_init=2)],
 )
 class SigmoidRiskClassifier(CallbackSupportMixin, _CostPlane):
-    """The plane of the smallest cost, with a sigmoid in the place of the step from right to wrong.
+    """The plane of the smallest cost, with a sigmoid in the place of the step from right to wrong, or by the step.
 
     Parameters
     ----------
@@ -444,11 +451,14 @@ class SigmoidRiskClassifier(CallbackSupportMixin, _CostPlane):
         Penalty on the squared coefficients of columns with standard deviation 1, beside the mean risk.
     n_init : int, default=20
         Random starts, of which the lowest training value is kept.
+    risk : {"sigmoid", "step"}, default="sigmoid"
+        "step" goes on from each minimum of the sigmoid risk to one of the mean cost itself, by exact searches along
+        coefficients and random directions: the maximum utility estimator of [2]_. ``alpha`` has no part in that.
     init : {"random", "weighted"}, default="random"
         "weighted" takes the plane of `WeightedLogisticRegression` as one more start; alone it may end in the rule that
         always predicts one class.
     random_state : int, RandomState or None, default=None
-        Random seed of the starts.
+        Random seed of the starts, and of the directions of "step".
 
     Attributes
     ----------
@@ -459,7 +469,9 @@ class SigmoidRiskClassifier(CallbackSupportMixin, _CostPlane):
     threshold_ : float
         0.
     risk_ : float
-        Sigmoid risk on the training rows, with the penalty.
+        Sigmoid risk on the training rows, with the penalty; with ``risk="step"``, their mean cost.
+    effective_sample_size_ : float
+        (sum of weights)^2 / sum of squared weights: how many rows of equal cost would be as many.
     n_iter_ : int
         Steps of BFGS, from all starts.
     classes_ : ndarray of shape (2,)
@@ -477,6 +489,7 @@ class SigmoidRiskClassifier(CallbackSupportMixin, _CostPlane):
     ----------
     .. [1] Dmochowski, J., Sajda, P. & Parra, L. (2010). Maximum likelihood in cost-sensitive learning: model
        specification, approximations, and upper bounds. Journal of Machine Learning Research 11, 3313-3332.
+    .. [2] Elliott, G. & Lieli, R. P. (2013). Predicting binary outcomes. Journal of Econometrics 174, 15-26.
 
     Examples
     --------
@@ -491,17 +504,19 @@ class SigmoidRiskClassifier(CallbackSupportMixin, _CostPlane):
     """
 
     _parameter_constraints = {
-        "cost": _COST,
+        "cost": COST,
         "alpha": [Interval(Real, 0, None, closed="left")],
         "n_init": [Interval(Integral, 1, None, closed="left")],
+        "risk": [StrOptions({"sigmoid", "step"})],
         "init": [StrOptions({"random", "weighted"})],
         "random_state": ["random_state"],
     }
 
-    def __init__(self, cost=None, *, alpha=1e-4, n_init=20, init="random", random_state=None):
+    def __init__(self, cost=None, *, alpha=1e-4, n_init=20, risk="sigmoid", init="random", random_state=None):
         self.cost = cost
         self.alpha = alpha
         self.n_init = n_init
+        self.risk = risk
         self.init = init
         self.random_state = random_state
 
@@ -528,6 +543,7 @@ class SigmoidRiskClassifier(CallbackSupportMixin, _CostPlane):
         table, signs, costs = self._start(X, y, cost, sample_weight)
         table = self._standardised(table)
         weights = self._weights * costs / self._weights.sum()
+        self.effective_sample_size_ = float(weights.sum() ** 2 / (weights @ weights))
         rng = check_random_state(self.random_state)
         starts = [rng.normal(size=table.shape[1] + 1) for _ in range(self.n_init)]
         if self.init == "weighted":
@@ -540,135 +556,13 @@ class SigmoidRiskClassifier(CallbackSupportMixin, _CostPlane):
             for number, start in enumerate(starts):
                 result = minimize(sigmoid_risk, start, arguments, method=solver, jac=True, options={"gtol": 1e-9})
                 self.n_iter_ += int(result.nit)
-                if result.fun < self.risk_ - 1e-12 * abs(result.fun):
-                    self.risk_ = float(result.fun)
-                    v = polished(result.x, *arguments) if len(start) <= 200 else result.x
+                v, value = result.x, float(result.fun)
+                if self.risk == "step":
+                    v, value = cheapest_plane(v, table, signs, weights, rng)
+                if value < self.risk_ - 1e-12 * abs(value):
+                    self.risk_ = value
+                    v = polished(v, *arguments) if self.risk == "sigmoid" and len(v) <= 200 else v
                     self._keep(v[:-1], float(v[-1]))
                 if after_step(f"start {number + 1}"):
                     break
         return self
-
-
-@method(
-    tasks=["classification"],
-    when="Errors of unequal cost and a classifier that takes neither weights nor a threshold: rows are relabelled by "
-    "the class that costs less, and the classifier is fitted to these labels.",
-    cost="O(n_estimators + 1) fits of the estimator",
-    paper="cost-sensitive",
-    examples=lambda: [MetaCostClassifier(n_estimators=3)],
-)
-class MetaCostClassifier(MetaEstimatorMixin, _CostClassifier):
-    """A classifier fitted to the labels that cost least, by the votes of bootstrap samples.
-
-    Parameters
-    ----------
-    estimator : classifier with ``predict_proba`` or None, default=None
-        Not fitted; `ThresholdedLogisticRegression` with equal costs by default.
-    cost : tuple of two float, float or None, default=None
-        Costs of errors on rows of the first and of the second class; or the share of the second class in the cost of
-        always being wrong (pcf), between 0 and 1. Costs of single rows are not taken.
-    n_estimators : int, default=50
-        Bootstrap samples that estimate the probabilities.
-    random_state : int, RandomState or None, default=None
-        Random seed of the bootstrap samples, and of the estimator where it has none.
-
-    Attributes
-    ----------
-    estimator_ : classifier
-        Fitted to the new labels.
-    relabelled_ : ndarray of bool of shape (n_samples,)
-        Training rows whose label changed.
-    classes_ : ndarray of shape (2,)
-        The classes.
-    n_features_in_ : int
-        Number of columns seen in ``fit``.
-    feature_names_in_ : ndarray of shape (n_features,)
-        Their names, when they are strings.
-
-    References
-    ----------
-    .. [1] Domingos, P. (1999). MetaCost: a general method for making classifiers cost-sensitive. Proceedings of KDD,
-       155-164.
-    .. [2] Dmochowski, J., Sajda, P. & Parra, L. (2010). Maximum likelihood in cost-sensitive learning: model
-       specification, approximations, and upper bounds. Journal of Machine Learning Research 11, 3313-3332.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_iris
-    >>> from sklearn.tree import DecisionTreeClassifier
-    >>> from fewer.learn import MetaCostClassifier
-    >>> X, y = load_iris(return_X_y=True)
-    >>> tree = DecisionTreeClassifier(max_depth=2, random_state=0)
-    >>> model = MetaCostClassifier(tree, cost=(1, 20), random_state=0).fit(X[50:], y[50:])
-    >>> int(model.relabelled_.sum()) > 0
-    True
-    """
-
-    _parameter_constraints = {
-        "estimator": [HasMethods(["fit", "predict_proba"]), None],
-        "cost": _COST,
-        "n_estimators": [Interval(Integral, 1, None, closed="left")],
-        "random_state": ["random_state"],
-    }
-
-    def __init__(self, estimator=None, *, cost=None, n_estimators=50, random_state=None):
-        self.estimator = estimator
-        self.cost = cost
-        self.n_estimators = n_estimators
-        self.random_state = random_state
-
-    @fit_context(prefer_skip_nested_validation=False)
-    def fit(self, X, y):
-        """Relabel the rows by cost, and fit the estimator to the new labels.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Training rows.
-        y : array-like of shape (n_samples,)
-            One of two classes for each row.
-
-        Returns
-        -------
-        self : object
-            The fitted classifier.
-        """
-        X, signs, _ = self._start(X, y, None, None)
-        codes = (signs > 0).astype(int)
-        rng = check_random_state(self.random_state)
-        votes = np.zeros(len(X))
-        for _ in range(self.n_estimators):
-            rows = np.concatenate([rng.choice(np.flatnonzero(codes == code), np.sum(codes == code)) for code in (0, 1)])
-            votes += self._clone(rng).fit(X[rows], codes[rows]).predict_proba(X)[:, 1]
-        share = votes / self.n_estimators
-        negative, positive = self._class_costs
-        labels = (positive * share > negative * (1 - share)).astype(int)
-        self.relabelled_ = labels != codes
-        self._only = int(labels[0]) if len(np.unique(labels)) == 1 else None
-        # With one label left there is nothing to learn, and all rows get it.
-        self.estimator_ = self._clone(rng).fit(X, codes if self._only is not None else labels)
-        return self
-
-    def predict(self, X):
-        """Classes by the estimator that was fitted to the new labels.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows.
-
-        Returns
-        -------
-        labels : ndarray of shape (n_samples,)
-            Classes.
-        """
-        check_is_fitted(self)
-        X = validated(self, X, reset=False, dtype=np.float64)
-        codes = self.estimator_.predict(X).astype(int)
-        return self.classes_[codes if self._only is None else np.full(len(X), self._only)]
-
-    def _clone(self, rng: np.random.RandomState) -> Any:
-        estimator = clone(ThresholdedLogisticRegression() if self.estimator is None else self.estimator)
-        if "random_state" in estimator.get_params() and estimator.get_params()["random_state"] is None:
-            estimator.set_params(random_state=int(rng.randint(2**31 - 1)))
-        return estimator

@@ -8,10 +8,12 @@ the share of positives in the cost of always being wrong. With margins ``m = y f
 
     weighted likelihood   (1/N) sum c log(1 + exp(-m)) + alpha/2 |theta|^2
     sigmoid risk          (1/N) sum c / (1 + exp(m)) + alpha/2 |theta|^2
+    cost itself           (1/N) sum c [m < 0]
 
-and the first is a convex upper bound of the second, which stands for the cost itself.
+and the first is a convex upper bound of the second, which stands for the third.
 
 Dmochowski, J., Sajda, P. and Parra, L. (2010). Maximum likelihood in cost-sensitive learning. JMLR 11, 3313-3332.
+Elliott, G. and Lieli, R. P. (2013). Predicting binary outcomes. Journal of Econometrics 174, 15-26.
 """
 
 from collections.abc import Callable
@@ -94,6 +96,13 @@ class Plane(NamedTuple):
     n_iter: int
     slope: float
     converged: bool
+
+
+class Step(NamedTuple):
+    """How far to go along a direction, and what the decisions cost there."""
+
+    length: float
+    cost: float
 
 
 Watch = Callable[[int, np.ndarray], bool]
@@ -200,3 +209,46 @@ def polished(v: np.ndarray, X: np.ndarray, signs: np.ndarray, weights: np.ndarra
 def log_risk(v: np.ndarray, X: np.ndarray, signs: np.ndarray, weights: np.ndarray, alpha: float) -> float:
     """The weighted log loss plus the penalty, an upper bound of the sigmoid risk."""
     return _log_value(X @ v[:-1] + v[-1], signs, weights, alpha, v)
+
+
+def cheapest_step(decisions: np.ndarray, changes: np.ndarray, signs: np.ndarray, weights: np.ndarray) -> Step:
+    """The t of least cost of ``decisions + t changes``, over all t: in the middle of the widest interval of those.
+
+    A row passes from one side of the plane to the other at one t only, so that sums over the sorted ones are all costs.
+
+    Examples
+    --------
+    >>> decisions, signs = np.array([-1.0, 0.5, 2.0]), np.array([1.0, -1.0, 1.0])
+    >>> cheapest_step(decisions, np.ones(3), signs, np.ones(3))
+    Step(length=2.0, cost=1.0)
+    """
+    moving = changes != 0
+    z, d, s, w = decisions[moving], changes[moving], signs[moving], weights[moving]
+    still = float(weights[~moving] @ (signs[~moving] * decisions[~moving] <= 0))
+    places = -z / d
+    order = np.argsort(places, kind="stable")
+    places, becomes_right = places[order], (s * d > 0)[order]
+    costs = np.cumsum(np.append(w @ (s * d > 0), np.where(becomes_right, -w[order], w[order])))
+    edges = np.concatenate([[places[0] - 2], places, [places[-1] + 2]]) if len(places) else np.array([-1.0, 1.0])
+    widths = np.diff(edges)
+    least = costs[widths > 0].min()
+    best = int(np.argmax(np.where(costs <= least + 1e-12 * weights.sum(), widths, -1.0)))
+    return Step(float(edges[best] + widths[best] / 2), float(costs[best]) + still)
+
+
+def cheapest_plane(
+    v: np.ndarray, X: np.ndarray, signs: np.ndarray, weights: np.ndarray, rng: np.random.RandomState
+) -> tuple[np.ndarray, float]:
+    """From a plane down to one where neither a coefficient nor 2 p random directions lower the cost, and its cost."""
+    v, size = v / np.linalg.norm(v), len(v)
+    decisions = X @ v[:-1] + v[-1]
+    cost = float(weights @ (signs * decisions <= 0))
+    while True:
+        before = cost
+        for direction in np.vstack([np.eye(size), rng.normal(size=(2 * size, size))]):
+            changes = X @ direction[:-1] + direction[-1]
+            step = cheapest_step(decisions, changes, signs, weights)
+            if step.cost < cost - 1e-12 * weights.sum():
+                v, decisions, cost = v + step.length * direction, decisions + step.length * changes, step.cost
+        if cost >= before:
+            return v, float(weights @ (signs * decisions <= 0))

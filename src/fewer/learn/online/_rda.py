@@ -17,6 +17,7 @@ from fewer._estimators import (
     check_partial_fit_first_call,
     encoded_classes,
     fit_context,
+    refuse_other_classes,
     validated,
 )
 from fewer.catalogue import method
@@ -201,12 +202,7 @@ class RDAClassifier(OneVsRestProbabilities, LinearClassifierMixin, ClassifierMix
             raise ValueError(
                 f"classes={self.classes_.tolist()} is one class only, and RDAClassifier needs at least two."
             )
-        unknown = np.setdiff1d(y, self.classes_)
-        if len(unknown) > 0:
-            raise ValueError(
-                f"y holds the class {unknown.tolist()[0]!r}, which is not one of classes={self.classes_.tolist()}; "
-                "name all classes in the first call of partial_fit."
-            )
+        refuse_other_classes(y, self.classes_)
         self._gone_on_with(X, self._targets(y), first)
         return self
 

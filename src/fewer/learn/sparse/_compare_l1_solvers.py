@@ -104,7 +104,7 @@ def compare_l1_solvers(
     C: float = 1.0,
     loss: str = "log",
     solvers: Sequence[str] = tuple(SOLVERS),
-    budget: float = 10.0,
+    max_time: float = 10.0,
     tol: float = 1e-9,
     fit_intercept: bool = False,
     test: tuple[Any, Any] | None = None,
@@ -124,7 +124,7 @@ def compare_l1_solvers(
         Loss of the predictions.
     solvers : sequence of str
         Which solvers; all by default.
-    budget : float, default=10.0
+    max_time : float, default=10.0
         Seconds for each solver; it stops after the iteration in which they are used up.
     tol : float, default=1e-9
         Tolerance at which a solver stops earlier: a duality gap, as a share of the objective of the model without
@@ -147,7 +147,7 @@ def compare_l1_solvers(
     >>> from sklearn.preprocessing import scale
     >>> from fewer.learn import compare_l1_solvers
     >>> X, y = load_breast_cancer(return_X_y=True)
-    >>> compared = compare_l1_solvers(scale(X), y, solvers=["auto", "cdn"], budget=2)
+    >>> compared = compare_l1_solvers(scale(X), y, solvers=["auto", "cdn"], max_time=2)
     >>> round(compared.minimum, 4), compared.histories["auto"].n_nonzero[-1]
     (46.0817, 16)
     """
@@ -175,7 +175,7 @@ def compare_l1_solvers(
             history.note(problem, w, z)
             if test is not None:
                 right.append(_accuracy(w, problem, test, classes))
-            return history.seconds[-1] > budget
+            return history.seconds[-1] > max_time
 
         after(start, problem.predictions(start))
         SOLVERS[solver](problem, start, tolerance, 10_000_000, np.random.default_rng(random_state), after)

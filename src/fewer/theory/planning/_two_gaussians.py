@@ -1,8 +1,9 @@
-"""Error of the mean-difference rule on two spherical normal classes, and the number of columns that minimises it.
+"""Two normal classes: the error of the mean-difference rule and its best number of columns, and the cheapest plane.
 
-Rows are ``x | y ~ N(y mu, I)``, y = -1 or +1. From m of them comes ``mu_hat = mean(y_i x_i) ~ N(mu, I / m)``, and the
-rule is ``sign(mu_hat . x)`` on the n columns of largest ``|mu_j|``. Given ``mu_hat`` it errs with probability
-``Phi(-mu_hat . mu / ||mu_hat||)``. On average over training sets, with ``s_n = mu_1^2 + ... + mu_n^2``, this is about
+*Mean-difference rule*: rows are ``x | y ~ N(y mu, I)``, y = -1 or +1. From m of them comes ``mu_hat = mean(y_i x_i) ~
+N(mu, I / m)``, and the rule is ``sign(mu_hat . x)`` on the n columns of largest ``|mu_j|``. Given ``mu_hat`` it errs
+with probability ``Phi(-mu_hat . mu / ||mu_hat||)``. On average over training sets, with ``s_n = mu_1^2 + ... +
+mu_n^2``, this is about
 
     Phi(-f),    f = s_n / sqrt(n / m + s_n)
 
@@ -14,6 +15,13 @@ when expectations are moved inside, and exactly
 because ``2 sqrt(m) mu_hat . x`` is the difference of two independent noncentral chi-squares with n degrees of freedom,
 whose characteristic function is inverted. The best number of columns is ``argmax_n f`` with
 ``|mu_1| >= |mu_2| >= ...``.
+
+*Cheapest plane*, an exact baseline for linear classifiers with costs: for classes N(mu+, S+) and N(mu-, S-), the rule
+``theta'x > b`` and costs that add up to 1 with the priors,
+
+    R = pcf Phi((b - theta'mu+) / sqrt(theta'S+ theta)) + (1 - pcf) (1 - Phi((b - theta'mu-) / sqrt(theta'S- theta))).
+
+Dmochowski, J., Sajda, P. and Parra, L. (2010). Maximum likelihood in cost-sensitive learning. JMLR 11, 3313-3332.
 """
 
 from dataclasses import dataclass
@@ -21,7 +29,9 @@ from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
+from scipy.optimize import minimize
 from scipy.special import ndtr
+from sklearn.utils import check_random_state
 
 from fewer._figures import Result, mark_point
 from fewer.catalogue import method as card
@@ -330,3 +340,151 @@ def optimal_n_features(mu: "ArrayLike", m: float, *, method: Literal["approx", "
         order=np.argsort(-np.abs(np.asarray(mu, dtype=float)), kind="stable"),
         m=m,
     )
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class CostPlane(Result):
+    """A plane between two normal classes; made by :func:`min_risk_plane`.
+
+    Attributes
+    ----------
+    coef : ndarray of shape (n_features,)
+        Its normal, of length 1.
+    threshold : float
+        Rows with ``coef @ x > threshold`` are taken for positive.
+    risk : float
+        Expected cost, where always being wrong costs 1.
+    normalized_risk : float
+        The same over the cost of the better constant decision.
+    """
+
+    coef: np.ndarray
+    threshold: float
+    risk: float
+    normalized_risk: float
+
+    def __repr__(self) -> str:
+        return f"CostPlane: risk {self.risk:.4f}\n  {self.normalized_risk:.4f} of that of the better constant decision"
+
+
+def gaussian_plane_risk(
+    coef: Any, threshold: float, means: tuple[Any, Any], covariances: tuple[Any, Any], pcf: float
+) -> float:
+    """Expected cost of a plane between two normal classes.
+
+    Parameters
+    ----------
+    coef : array-like of shape (n_features,)
+        Normal of the plane.
+    threshold : float
+        Rows with ``coef @ x > threshold`` are taken for positive.
+    means : pair of array-like of shape (n_features,)
+        Means of the negative and of the positive class.
+    covariances : pair of array-like of shape (n_features, n_features)
+        Their covariances.
+    pcf : float
+        Share of the positives in the cost of always being wrong.
+
+    Returns
+    -------
+    risk : float
+        Expected cost, where always being wrong costs 1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fewer.theory import gaussian_plane_risk
+    >>> gaussian_plane_risk([1.0], 0.0, ([-1.0], [1.0]), (np.eye(1), np.eye(1)), 0.5).round(4)
+    np.float64(0.1587)
+    """
+    coef = np.asarray(coef, dtype=float)
+    centres, squares = _checked_classes(means, covariances)
+    if coef.shape != centres[0].shape or not coef.any():
+        raise ValueError(
+            f"coef must have {len(centres[0])} entries that are not all 0, and has the shape {coef.shape}."
+        )
+    return _risk(coef, threshold, centres, squares, pcf)
+
+
+def _checked_classes(means: Any, covariances: Any) -> tuple[list[np.ndarray], list[np.ndarray]]:
+    """Two means of the same length, and two positive definite covariances."""
+    if len(means) != 2 or len(covariances) != 2:
+        raise ValueError("means and covariances must be pairs, of the negative and of the positive class.")
+    centres = [np.asarray(mean, dtype=float) for mean in means]
+    squares = [np.asarray(covariance, dtype=float) for covariance in covariances]
+    size = centres[0].size
+    if any(each.shape != (size,) for each in centres) or any(each.shape != (size, size) for each in squares):
+        shapes = ", ".join(str(each.shape) for each in (*centres, *squares))
+        raise ValueError(f"means and covariances must be of the same columns, and have the shapes {shapes}.")
+    for each in (*centres, *squares):
+        if not np.isfinite(each).all():
+            raise ValueError("means and covariances must be finite.")
+    if any(np.linalg.eigvalsh(each)[0] <= 0 for each in squares):
+        raise ValueError("covariances must be positive definite.")
+    return centres, squares
+
+
+def _risk(coef: np.ndarray, threshold: float, means: Any, covariances: Any, pcf: float) -> float:
+    spreads = [np.sqrt(coef @ np.asarray(each) @ coef) for each in covariances]
+    negative, positive = (
+        (threshold - coef @ np.asarray(mean)) / spread for mean, spread in zip(means, spreads, strict=True)
+    )
+    return pcf * ndtr(positive) + (1 - pcf) * ndtr(-negative)
+
+
+def min_risk_plane(
+    means: tuple[Any, Any], covariances: tuple[Any, Any], pcf: float, *, n_init: int = 20, random_state: Any = 0
+) -> CostPlane:
+    """The plane of the smallest expected cost between two normal classes.
+
+    Parameters
+    ----------
+    means : pair of array-like of shape (n_features,)
+        Means of the negative and of the positive class.
+    covariances : pair of array-like of shape (n_features, n_features)
+        Their covariances.
+    pcf : float
+        Share of the positives in the cost of always being wrong.
+    n_init : int, default=20
+        Random starts, of which the best is kept.
+    random_state : int, RandomState or None, default=0
+        Random seed of the starts.
+
+    Returns
+    -------
+    plane : CostPlane
+        Its normal, threshold and risk.
+
+    References
+    ----------
+    .. [1] Dmochowski, J., Sajda, P. & Parra, L. (2010). Maximum likelihood in cost-sensitive learning: model
+       specification, approximations, and upper bounds. Journal of Machine Learning Research 11, 3313-3332.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fewer.theory import min_risk_plane
+    >>> plane = min_risk_plane(([0, 0.5], [0.5, 0]), (np.diag([0.5, 1]), np.diag([1, 0.5])), 0.2)
+    >>> round(plane.normalized_risk, 3)
+    0.896
+    """
+    if not 0 < pcf < 1:
+        raise ValueError(f"pcf={pcf} must lie between 0 and 1.")
+    centres, squares = _checked_classes(means, covariances)
+    n_columns = len(centres[0])
+    rng = check_random_state(random_state)
+
+    def risk(v: np.ndarray) -> float:
+        length = np.linalg.norm(v[:-1])
+        return _risk(v[:-1] / length, v[-1], centres, squares, pcf) if length > 0 else 1.0
+
+    scale = float(np.sqrt(max(np.trace(each) for each in squares)))
+    centre = (centres[0] + centres[1]) / 2
+    starts = []
+    for _ in range(n_init):
+        normal = rng.normal(size=n_columns)
+        starts.append(np.append(normal, normal / np.linalg.norm(normal) @ centre + scale * rng.normal()))
+    results = (minimize(risk, start, method="BFGS", options={"gtol": 1e-10}) for start in starts)
+    best = min(results, key=lambda found: found.fun)
+    length = float(np.linalg.norm(best.x[:-1]))
+    return CostPlane(best.x[:-1] / length, float(best.x[-1]), float(best.fun), float(best.fun / min(pcf, 1 - pcf)))
