@@ -13,6 +13,7 @@ from fewer._options import THEMES, named, options_of, with_options
 from fewer._wording import parameter
 from fewer.datasets import open_table, place_of
 from fewer.study import (
+    Clock,
     Findings,
     Journal,
     Plan,
@@ -202,6 +203,7 @@ def run_study(
     >>> study.findings.learnable.verdict
     'yes'
     """
+    clock = Clock()
     check_theme(options["theme"])
     reading = reading_of(table, target, options)
     data = data_of(reading, table)
@@ -213,7 +215,8 @@ def run_study(
         )
     temporary = TemporaryFolder() if out is None else None
     folder = StudyFolder(temporary.path if temporary else Path(out))  # type: ignore[arg-type]  # one of them is given
-    study = carry_out(plan, data, folder, engine=engine, n_jobs=n_jobs, progress=progress, theme=options["theme"])
+    where: dict[str, Any] = {"engine": engine, "n_jobs": n_jobs}
+    study = carry_out(plan, data, folder, **where, progress=progress, theme=options["theme"], clock=clock)
     study._temporary = temporary
     return study
 
@@ -263,17 +266,18 @@ def carry_out(
     n_jobs: int | None = None,
     progress: Any = False,
     theme: str = "screen",
+    clock: Clock | None = None,
 ) -> Study:
-    """Run a plan in a folder, or continue it, and write the results."""
+    """Run a plan in a folder, or continue it, and write the results; a time limit counts from the clock's start."""
     from fewer.engine import Engine
 
     with folder.locked():
         with Journal.open(folder.journal, plan) if folder.exists else Journal.create(folder.journal, plan) as journal:
             if engine is not None:
-                run_plan(plan, data, journal, engine=engine, progress=progress)
+                run_plan(plan, data, journal, engine=engine, progress=progress, clock=clock)
             else:
                 with Engine.local(n_jobs) as here:
-                    run_plan(plan, data, journal, engine=here, progress=progress)
+                    run_plan(plan, data, journal, engine=here, progress=progress, clock=clock)
             study = Study(folder.path, _journal=journal)
             predictions = held_out_predictions(journal)
         _write(study, data, predictions, theme)

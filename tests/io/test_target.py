@@ -208,6 +208,8 @@ def test_true_and_false_stay_what_they_are():
         (np.repeat([2, 3, 4, 6, 7, 8, 9, 10, 12, 13, 14], 50), "multiclass", "about equally frequent"),
         (np.repeat(np.arange(10), [89, 130, 110, 80, 45, 25, 12, 6, 2, 1]), "regression", "taken as counts"),
         (np.repeat([0, 1, 2, 3], [606, 303, 76, 13]), "regression", "taken as counts"),
+        (np.repeat(np.arange(10), [65, 91, 68, 48, 28, 20, 7, 11, 4, 8]), "regression", "taken as counts"),
+        (np.repeat(np.arange(10), [20, 91, 28, 65, 8, 68, 11, 48, 7, 4]), "multiclass", "are few"),
         (np.repeat([3, 4, 5, 6, 7, 8], [10, 53, 681, 638, 199, 18]), "regression", "taken as a scale"),
         (np.repeat([0, 10, 50, 100], 40), "regression", "have gaps"),
         (

@@ -35,10 +35,21 @@ def test_rows_near_a_plane_have_no_hubs_however_many_columns():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(400, 2)) @ rng.normal(size=(2, 60)) + 1e-3 * rng.normal(size=(400, 60))
     found = described(X).hubness
-    assert found.level == "note"
+    assert found.level == "none"
     assert found.skewness < 1
     assert found.dimension < 4
-    assert not [each for each in described(X).advice if "unreliable" in each]
+    assert not [each for each in described(X).advice if "reliable" in each]
+
+
+def test_marked_hubs_are_a_note():
+    description = described(np.random.default_rng(1).uniform(size=(300, 20)))
+    assert 1.4 <= description.hubness.skewness <= 2
+    assert description.hubness.level == "note"
+    (sentence,) = [each for each in description.advice if "less reliable" in each]
+    assert "corrected for hubs" in sentence
+    out = io.StringIO()
+    print_description(description, Console(file=out, width=100))
+    assert "Nearest neighbours (note)" in out.getvalue()
 
 
 def test_few_columns_or_rows_are_not_looked_at():

@@ -27,6 +27,21 @@ def test_colours_become_dashes_and_symbols():
     assert figure.data[0].line.color == BLUE  # the figure itself is as it was
 
 
+def test_translucent_lines_are_dashed_by_their_colour():
+    figure = _figures.new_figure()
+    for colour in (BLUE, RED):
+        figure.add_trace(_figures.line("edge", [0, 1], [0, 1], _figures.translucent(colour, 0.4)))
+    assert [trace.line.dash for trace in in_black_and_white(figure).data] == ["solid", "dash"]
+
+
+def test_bars_differ_by_their_greys():
+    figure = _figures.new_figure()
+    for colour in (GREY, AMBER):
+        figure.add_bar(x=[0], y=[1], marker={"color": colour})
+    light, dark = (int(trace.marker.color[1:3], 16) for trace in in_black_and_white(figure).data)
+    assert light - dark >= 0x60
+
+
 def test_captions_speak_of_shapes():
     assert "red" not in without_colours("A line: blue positive, red negative, wider the stronger.").split()
 

@@ -53,9 +53,17 @@ def open_report(browser, report):
         ]
         browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "", "features": features})
         browser.get(report.as_uri())
+        _wait_for_figures(browser)
         return browser
 
     return opened
+
+
+def _wait_for_figures(driver) -> None:
+    from selenium.webdriver.support.ui import WebDriverWait
+
+    all_drawn = "return document.documentElement.dataset.figures === 'drawn'"
+    WebDriverWait(driver, 60).until(lambda driver: driver.execute_script(all_drawn))
 
 
 def _shown(driver, selector: str) -> list[str]:
@@ -153,12 +161,38 @@ def test_nothing_is_requested_and_nothing_complains(open_report, report):
     driver.get_log("browser")
     driver.get_log("performance")
     driver.get(report.as_uri())
-    _heading(driver, "Importance").click()
+    _heading(driver, "Selection score").click()
     assert driver.execute_script("return performance.getEntriesByType('resource').length") == 0
     assert driver.get_log("browser") == []
     messages = [json.loads(entry["message"])["message"] for entry in driver.get_log("performance")]
     asked = [each["params"]["request"]["url"] for each in messages if each["method"] == "Network.requestWillBeSent"]
     assert {url for url in asked if not url.startswith("data:")} == {report.as_uri()}
+
+
+def test_page_opens_with_the_first_figure_and_draws_the_others_later(browser, report):
+    browser.execute_cdp_cmd("Performance.enable", {"timeDomain": "threadTicks"})
+    browser.get("about:blank")
+    browser.execute_cdp_cmd(
+        "Page.addScriptToEvaluateOnNewDocument",
+        {
+            "source": "addEventListener('DOMContentLoaded', () => { window.drawnFirst = "
+            "document.querySelectorAll('.plot.js-plotly-plot').length; });"
+        },
+    )
+    before = _seconds_of_cpu(browser)
+    browser.get(report.as_uri())
+    opened = _seconds_of_cpu(browser) - before
+    _wait_for_figures(browser)
+    drawn = len(browser.find_elements("css selector", ".plot.js-plotly-plot"))
+    assert 1 <= browser.execute_script("return window.drawnFirst") < drawn
+    # Measured: 0.35 s, and 0.75 s in a browser that has just started; of the processor, not of the clock.
+    assert opened < 5
+
+
+def _seconds_of_cpu(driver) -> float:
+    """What the page's thread has taken of the processor."""
+    found = driver.execute_cdp_cmd("Performance.getMetrics", {})["metrics"]
+    return next(each["value"] for each in found if each["name"] == "TaskDuration")
 
 
 def test_policy_forbids_scripts_and_requests(open_report):
@@ -200,6 +234,36 @@ def test_page_is_not_wider_than_the_window(open_report, width):
     assert driver.execute_script("return document.documentElement.scrollWidth") <= width
     links = "return [...document.querySelectorAll('nav a')].map(e => e.getBoundingClientRect().right)"
     assert max(driver.execute_script(links)) <= width
+
+
+def test_figures_follow_the_width_of_the_window(open_report):
+    from selenium.webdriver.support.ui import WebDriverWait
+
+    driver = open_report(width=1200)
+    cut = "return [...document.querySelectorAll('.plot')].filter(e => e._fullLayout.width !== e.clientWidth).length"
+    for width in (420, 360, 1000):
+        metrics = {"width": width, "height": 800, "deviceScaleFactor": 1, "mobile": False}
+        driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
+        WebDriverWait(driver, 30).until(lambda driver: driver.execute_script(cut) == 0)
+
+
+def test_tables_that_go_on_fade_out_on_a_narrow_screen_only(open_report):
+    faded = "return document.querySelectorAll('.scroll.more-right').length"
+    assert open_report(width=1280).execute_script(faded) == 0
+    driver = open_report(width=420)
+    assert driver.execute_script(faded) > 0
+    driver.execute_async_script(
+        """const done = arguments[0];
+        for (const frame of document.querySelectorAll(".scroll")) frame.scrollLeft = frame.scrollWidth;
+        setTimeout(done, 300);"""
+    )
+    assert driver.execute_script(faded) == 0
+
+
+def test_parsimony_is_seen_whole_on_a_narrow_screen(open_report):
+    hidden = """const frame = document.getElementById("parsimony").parentElement;
+        return [frame.scrollWidth - frame.clientWidth, frame.scrollHeight - frame.clientHeight];"""
+    assert open_report(width=420).execute_script(hidden) == [0, 0]
 
 
 @pytest.mark.parametrize("width", [390, 1200])

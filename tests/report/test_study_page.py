@@ -2,7 +2,8 @@
 
 import json
 import re
-from base64 import b64encode
+import zlib
+from base64 import b64decode, b64encode
 from dataclasses import replace
 from hashlib import sha256
 from html.parser import HTMLParser
@@ -17,7 +18,7 @@ from fewer.report import study_page, study_summary_html
 from fewer.report._study_figures import null_figure
 from fewer.report._study_numbers import duration
 from fewer.study import Caution, Plan
-from fewer.study._first_lines import first_lines
+from fewer.study.answers._first_lines import first_lines
 
 _VOID = {"meta", "input", "br", "link", "img"}
 
@@ -132,9 +133,16 @@ def test_a_critical_first_line_is_marked_and_leads_to_the_warnings(nasty_study):
     assert {each.get("aria-describedby") or each["data-copies"] for each in page.all("button")} <= ids
 
 
+def _unpacked(script) -> str:
+    text = zlib.decompress(b64decode(script["text"]), -zlib.MAX_WBITS)
+    assert len(text) == int(script["data-size"])
+    return text.decode()
+
+
 def test_names_from_the_data_stay_text(page, nasty_study, nasty_names):
-    scripts = [each for each in page.all("script") if each.get("type") != "application/json"]
-    assert len(scripts) == 2
+    assert len([each for each in page.all("script") if "type" not in each]) == 2
+    (packed,) = page.all("script", type="text/plain")
+    assert _unpacked(packed).startswith("/**\n* plotly.js (cartesian - minified)")
     assert not page.all("img")
     assert not page.all("b")
     assert not page.all("i")
@@ -176,12 +184,13 @@ def test_page_needs_nothing_else(page):
     assert "url(" not in page.all("style")[0]["text"]
 
 
-def test_policy_lets_only_the_two_scripts_of_the_page_run(page):
+def test_policy_lets_only_the_scripts_of_the_page_run(page):
     (policy,) = [each["content"] for each in page.all("meta", **{"http-equiv": "Content-Security-Policy"})]
     assert policy.startswith("default-src 'none'; script-src 'sha256-")
     rule = next(part for part in policy.split("; ") if part.startswith("script-src"))
     assert "unsafe" not in rule
-    scripts = [each["text"] for each in page.all("script") if each.get("type") != "application/json"]
+    scripts = [each["text"] for each in page.all("script") if "type" not in each]
+    scripts += [_unpacked(each) for each in page.all("script", type="text/plain")]
     hashes = {f"'sha256-{b64encode(sha256(text.encode()).digest()).decode()}'" for text in scripts}
     assert set(rule.split()[1:]) == hashes
 
@@ -264,7 +273,7 @@ def test_histogram_holds_all_scores_wherever_the_observed_one_is(observed, kind)
 
 def test_twenty_thousand_columns_give_a_page_of_moderate_size(wide_study):
     text = study_page(wide_study.findings, wide_study.seconds)
-    assert len(text.encode()) < 1_600_000
+    assert len(text.encode()) < 1_000_000  # half of it is plotly.js
     page = _Page(text)
     assert page.by_id("columns-title")["text"] == "The best 200 of 20,000 columns"
     assert len(page.all("th", scope="row")) >= 200
@@ -320,3 +329,16 @@ def test_text_has_contrast_in_light_dark_and_on_paper():
             for ground in ("paper", "tint", "shade"):
                 bright, dim = sorted((_luminance(mode[text]), _luminance(mode[ground])), reverse=True)
                 assert (bright + 0.05) / (dim + 0.05) >= 4.5, (text, ground)
+
+
+def test_long_names_of_candidates_take_two_lines_on_narrow_screens(page):
+    meta = _figure(page, "difference")["layout"]["meta"]
+    assert all(part and len(part) <= 19 for text in meta["narrow"]["yaxis.ticktext"] for part in text.split("<br>"))
+    assert not any("<br>" in text for text in meta["wide"]["yaxis.ticktext"])
+
+
+def test_options_in_sentences_are_not_broken_and_stay_harmless():
+    from fewer.report._study_page import _said
+
+    said = str(_said("try --impute PCAMissing or <b>a--b</b>."))
+    assert said == 'try <span class="option">--impute</span> PCAMissing or &lt;b&gt;a--b&lt;/b&gt;.'

@@ -99,7 +99,8 @@ def _line(text: str, beginning: str) -> str:
 
 
 def _bars(study) -> list[str]:
-    """Lines of the curve, without its title and header."""
+    """Lines of the curve, without its title, its header and the note below."""
     lines = [line.rstrip() for line in _printed(study).splitlines()]
     start = next(place for place, line in enumerate(lines) if line.startswith("Best fixed-size score by number of "))
-    return lines[start + 2 : lines.index("", start)]
+    end = next(place for place, line in enumerate(lines) if line.startswith("  Fixed-size scores"))
+    return lines[start + 2 : end]

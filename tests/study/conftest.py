@@ -39,8 +39,8 @@ def quick_plan():
 def studied(quick_plan, tmp_path_factory):
     """Findings of a quick study of a table."""
 
-    def study(dataset, *, engine=None, progress=False, **changes):
-        data = study_data(dataset)
+    def study(dataset, *, engine=None, progress=False, groups=None, **changes):
+        data = study_data(dataset, groups=groups)
         plan = quick_plan(data, **changes)
         path = tmp_path_factory.mktemp("study") / "journal.sqlite"
         with Journal.create(path, plan) as journal, engine or Engine.local(1) as where:

@@ -24,7 +24,7 @@ import fewer.report
 from fewer.facade import carry_out
 from fewer.io import Dataset
 from fewer.study import Journal, Plan, StudyFolder, make_plan, study_data, study_state
-from fewer.study import _journal as journal_module
+from fewer.study.files import _journal as journal_module
 
 DIED = 77
 

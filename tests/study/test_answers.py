@@ -12,26 +12,39 @@ import pytest
 
 from fewer._wording import metric_words, rows_words
 from fewer.io import Dataset
-from fewer.study._decision import Cells, Choice, claim
-from fewer.study._null_test import null_evidence
-from fewer.study._scores import AllScores, CandidateScores
-from fewer.study._sentences import WORDS
-from fewer.study._work import NullWork
+from fewer.study.answers._decision import Cells, Choice, claim
+from fewer.study.answers._scores import AllScores, CandidateScores
+from fewer.study.answers._sentences import WORDS
 from fewer.study.questions import fewer_help, how_few, interacting, learnable, which
 from fewer.study.questions.careful import instability
 from fewer.study.questions.compared import compared_with, rivals_of
 from fewer.study.questions.how_few import size_curves
 from fewer.study.questions.which import _effect, _stability
 from fewer.study.questions.wrong import which_rows
+from fewer.study.work._null_test import null_evidence
+from fewer.study.work._work import NullWork
 
 PLAN = SimpleNamespace(
-    confidence=0.95, level=0.05, margin=0.1, parsimony=0.05, classify=True, n_permutations=19, n_rows=50, n_repeats=1
+    confidence=0.95,
+    level=0.05,
+    margin=0.1,
+    parsimony=0.05,
+    classify=True,
+    n_permutations=19,
+    n_rows=50,
+    n_repeats=1,
+    untested=(),
 )
 
 
 def said(name, answer, plan=PLAN, **more):
     """The sentences of an answer, as the findings have them."""
-    plan = SimpleNamespace(**({"scoring": "accuracy", "n_columns": 30, "always": (), "column_groups": {}} | vars(plan)))
+    plan = SimpleNamespace(
+        **(
+            {"scoring": "accuracy", "n_columns": 30, "always": (), "column_groups": {}, "max_repeats": None}
+            | vars(plan)
+        )
+    )
     findings = {
         "plan": plan,
         "metric": metric_words(plan.scoring),
@@ -92,7 +105,7 @@ def test_the_answer_is_the_claim_in_words(few, verdict, says):
     assert answer.evidence["with_all"] == pytest.approx(0.7)
     if scores.claim.rows_needed:
         about = rows_words(scores.claim.rows_needed, 50)
-        assert f"A{about[1:]} are needed" in sentence
+        assert f"A{about[1:]} would be needed" in sentence
 
 
 @pytest.mark.parametrize(("p_value", "verdict"), [(0.05, "yes"), (0.051, "no"), (None, "not tested")])
@@ -101,7 +114,7 @@ def test_there_is_something_to_learn_when_p_is_at_most_the_level(p_value, verdic
     answer = learnable.answered(PLAN, scores_of([0.7, 0.9]), null)
     assert answer.verdict == verdict
     sentence = said("learnable", answer).sentence
-    assert "cross-indexed accuracy 0.800 on held-out rows" in sentence
+    assert "ross-indexed accuracy 0.800 on held-out rows" in sentence
     assert p_value is None or "accuracy of a quick reference procedure, is 0.750 on this table" in sentence
     assert answer.evidence == {"score": pytest.approx(0.8), "simplest": 0.3, "n_tables": 2}
 
@@ -126,7 +139,7 @@ def test_a_test_of_a_decrease_names_its_early_end_and_where_it_has_no_room():
     null = {"p_value": 0.5, "observed": 0.96, "scores": [0.95, 0.97] * 5}
     sentence = said("interacting", interacting.answered(PLAN, null)).sentence
     assert "p = 0.500; stopped after 10 of 19 permutations" in sentence
-    assert sentence.endswith("So near to 1, the test has little room to show a decrease.")
+    assert sentence.endswith("With a score so close to 1, the test has little room to show a decrease.")
     unbounded = SimpleNamespace(**vars(PLAN), scoring="max_error")
     assert "little room" not in said("interacting", interacting.answered(PLAN, null), unbounded).sentence
 
@@ -141,7 +154,7 @@ def test_why_features_were_not_tested_together_is_told():
 def test_p_counts_the_table_itself_and_every_table_that_did_as_well():
     journal = {NullWork("labels", number).key: {"score": score} for number, score in enumerate([0.2, 0.8, 0.9, 0.3])}
     journal[NullWork("labels", None).key] = {"score": 0.8}
-    plan = SimpleNamespace(n_permutations=4, classify=False, always=(), level=0.05)
+    plan = SimpleNamespace(n_permutations=4, classify=False, always=(), untested=(), level=0.05)
     found = null_evidence(plan, "labels", journal)
     assert found == {"observed": 0.8, "scores": [0.2, 0.8, 0.9, 0.3], "p_value": 3 / 5}
     assert null_evidence(plan, "features_within_class", {})["p_value"] is None
@@ -150,9 +163,9 @@ def test_p_counts_the_table_itself_and_every_table_that_did_as_well():
 @pytest.mark.parametrize(
     ("by_fold", "final", "sentence"),
     [
-        ([2, 2], {"size": 4, "n_sources": 4}, "4 of 30 columns. In every fold, 4 were chosen."),
-        ([1, 3], {"size": 4, "n_sources": 4}, "4 of 30 columns. Depending on the fold, 2 to 8 were chosen."),
-        ([1, 1], {"size": 30, "n_made": 3}, "3 new columns, made of all 30. In every fold, 2 were chosen."),
+        ([2, 2], {"size": 4, "n_sources": 4}, "4 of 30 columns. In every fold, 4 columns were chosen."),
+        ([1, 3], {"size": 4, "n_sources": 4}, "4 of 30 columns. Depending on the fold, 2 to 8 columns were chosen."),
+        ([1, 1], {"size": 30, "n_made": 3}, "3 new columns, made of all 30. In every fold, 2 new columns were chosen."),
     ],
 )
 def test_how_few_is_told_with_what_the_folds_chose(by_fold, final, sentence):
@@ -196,10 +209,16 @@ def test_lists_that_agree_are_stable_and_one_list_or_all_columns_are_neither():
 @pytest.mark.parametrize(
     ("others", "says"),
     [
-        ([], "2 of 5 held-out rows are predicted incorrectly. Lowest recall: class b, 0.50 of 2 rows."),
+        ([], "2 of 5 held-out rows are predicted incorrectly. Lowest recall: class b, 0.50 (2 rows)."),
         ([["a", "a", "a", "b", "a"]], "predicted incorrectly; 1 of them by the winner."),
-        ([["a", "a", "b", "b", "b"]] * 2, "predicted incorrectly; 1 of them by all 2 candidates."),
-        ([["a", "a", "a", "b", "b"]] * 2, "predicted incorrectly; none of them by all 2 candidates."),
+        (
+            [["a", "a", "b", "b", "b"]] * 2,
+            "predicted incorrectly; 1 of them by all 2 candidates compared, the winner included.",
+        ),
+        (
+            [["a", "a", "a", "b", "b"]] * 2,
+            "predicted incorrectly; none of them by all 2 candidates compared, the winner included.",
+        ),
     ],
 )
 def test_which_rows_are_wrong_counts_those_that_every_candidate_gets_wrong(others, says):
@@ -220,7 +239,7 @@ def test_the_largest_errors_of_numbers_are_named_by_their_rows():
     answer = which_rows(SimpleNamespace(classify=False), [piece])
     sentence = said("wrong", answer).sentence
     assert "at most 0.5 for half of the rows" in sentence
-    assert sentence.endswith("The largest errors are in rows 2, 3, 1.")
+    assert "The largest errors are in rows 2, 3, 1 (" in sentence
 
 
 @pytest.mark.filterwarnings("ignore:.*is missing in:UserWarning")
@@ -328,7 +347,7 @@ def test_rivals_stand_in_order_of_their_scores_with_what_they_lack(scores):
 
 def test_the_winner_stands_beside_the_best_with_all_columns_and_the_baseline(scores):
     answer = compared_with(scores)
-    plan = SimpleNamespace(candidates=[SimpleNamespace(makes_columns=False)])
+    plan = SimpleNamespace(candidates=[SimpleNamespace(makes_columns=False)], races=False)
     assert said("compared", answer, plan).sentence == (
         "Chosen from 2 combinations of selection method and learner: anova, ridge with 1 column. Its accuracy is 0.900 "
         "with this number of columns on every fold (fixed-size score), 0.900 with the number that scores best on the "

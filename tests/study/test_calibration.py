@@ -6,12 +6,13 @@ import numpy as np
 import polars as pl
 import pytest
 from scipy.special import expit
+from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss
 
 from fewer import Study, run_study
 from fewer.io import Dataset
 from fewer.study import StudyError, StudyModel, apply_model
-from fewer.study._calibration import (
+from fewer.study.model._calibration import (
     Calibration,
     Responses,
     best_threshold,
@@ -31,6 +32,20 @@ def test_exaggerated_log_odds_are_put_right(exaggerated):
     # The information of the slope of a logistic regression on a standard normal column is about 0.15 a row.
     assert found.slopes[0] * exaggerated == pytest.approx(1, abs=3 / np.sqrt(0.15 * 4000))
     assert found.intercepts[0] == pytest.approx(0, abs=3 / np.sqrt(0.2 * 4000))
+
+
+def test_sigmoids_are_the_most_likely_ones_to_six_digits():
+    """Against a logistic regression with each row twice, weighted by its soft target."""
+    rng = np.random.default_rng(5)
+    values = rng.normal(size=246) * 0.3
+    truth = np.where(rng.random(246) < expit(4 * values + 1), "yes", "no")
+    found = fitted_calibration(values[:, None], truth, ["yes"], "decision")
+    inside, n_inside = truth == "yes", np.sum(truth == "yes")
+    target = np.where(inside, (n_inside + 1) / (n_inside + 2), 1 / (246 - n_inside + 2))
+    peer = LogisticRegression(C=np.inf, solver="newton-cholesky", tol=1e-12)
+    peer.fit(np.r_[values, values][:, None], np.repeat([1, 0], 246), sample_weight=np.r_[target, 1 - target])
+    assert found.slopes[0] == pytest.approx(peer.coef_[0, 0], rel=1e-5)
+    assert found.intercepts[0] == pytest.approx(peer.intercept_[0], rel=1e-5)
 
 
 def test_right_probabilities_stay_as_they_are():
@@ -71,7 +86,7 @@ def responses(seed=0, strength=0.0):
     rng = np.random.default_rng(seed)
     truth = [np.array(["no", "yes"] * 30) for _ in range(5)]
     values = [rng.normal(size=(60, 1)) + strength * (labels == "yes")[:, None] for labels in truth]
-    return Responses("decision", ["yes"], values, truth)
+    return Responses("decision", ["yes"], values, truth, [np.ones(len(each)) for each in truth])
 
 
 def test_no_row_has_a_say_in_its_own_probability_or_threshold():
@@ -155,7 +170,7 @@ def test_a_learner_without_probabilities_gets_them_and_the_file_keeps_them(with_
     assert log_loss(new.y, chances) < 0.6
     assert np.array_equal(chances, study.model.probabilities(new.to_pandas())[1])
     found = study.findings.predictions
-    assert "Calibrated probabilities are off by" in found.sentence
+    assert "Expected calibration error" in found.sentence
     assert found.evidence["calibrated"]["log_loss"] < found.evidence["calibrated"]["log_loss_of_shares"]
     assert "before calibration" not in found.sentence
     assert table.n_rows == sum(found.evidence["calibrated"]["rows"])
@@ -220,7 +235,7 @@ def test_a_calibration_of_another_shape_is_refused(changes, with_costs, tmp_path
 
 
 def test_a_model_with_a_damaged_calibration_is_refused(with_costs, tmp_path):
-    from fewer.study._checked_file import read_checked, write_checked
+    from fewer.study.files._checked_file import read_checked, write_checked
 
     study = with_costs[1]
     for name in ("model.skops", "model.json"):
@@ -230,3 +245,27 @@ def test_a_model_with_a_damaged_calibration_is_refused(with_costs, tmp_path):
     write_checked(tmp_path / "model.json", about | {"calibration": {"slopes": [1.0]}})
     with pytest.raises(StudyError, match=r"model\.json does not describe a model"):
         StudyModel.load(tmp_path / "model.skops")
+
+
+def test_weights_in_sigmoids_are_repeated_rows():
+    rng = np.random.default_rng(0)
+    values, weights = rng.normal(size=(80, 1)), rng.integers(1, 4, 80)
+    truth = np.where(values[:, 0] + rng.normal(size=80) > 0, "yes", "no")
+    again = np.repeat(np.arange(80), weights)
+    ours = fitted_calibration(values, truth, ["yes"], "decision", weights)
+    theirs = fitted_calibration(values[again], truth[again], ["yes"], "decision")
+    np.testing.assert_allclose([*ours.slopes, *ours.intercepts], [*theirs.slopes, *theirs.intercepts], rtol=1e-4)
+    assert ours.slopes != fitted_calibration(values, truth, ["yes"], "decision").slopes
+
+
+def test_no_weight_or_label_of_a_fold_reaches_its_calibrated_probabilities():
+    """A planted leak: the rows of one fold get huge weights and the other label."""
+    rng = np.random.default_rng(0)
+    values = [rng.normal(size=(30, 1)) for _ in range(4)]
+    truth = [np.where(each[:, 0] + rng.normal(size=30) > 0, "yes", "no") for each in values]
+    weights = [rng.random(30) for _ in range(4)]
+    ours = Responses("decision", ["yes"], values, truth, weights)
+    flipped = [np.where(truth[0] == "yes", "no", "yes"), *truth[1:]]
+    leaking = Responses("decision", ["yes"], values, flipped, [1000 * weights[0], *weights[1:]])
+    assert np.array_equal(ours.held_out()[0], leaking.held_out()[0])
+    assert not np.array_equal(ours.held_out()[1], leaking.held_out()[1])

@@ -12,8 +12,7 @@ from fewer.io import Dataset
 from fewer.overview import describe
 from fewer.overview._description import DuplicateRows
 from fewer.study import study_data
-from fewer.study._caution_sentences import said
-from fewer.study._columns import TableColumn
+from fewer.study.answers._caution_sentences import said
 from fewer.study.questions.careful import (
     _classes,
     _classes_left_out,
@@ -28,6 +27,7 @@ from fewer.study.questions.careful import (
     _time_ignored,
     missing_with_target,
 )
+from fewer.study.table._columns import TableColumn
 
 
 def in_words(caution, **plan):
@@ -63,7 +63,7 @@ def test_hubs_come_with_many_columns_and_are_named_with_their_consequence():
     sentence = in_words(found).sentence
     assert sentence.startswith("Nearest neighbours are")
     assert (
-        f"{rounded_percent(many.hubness.never_listed)} of the rows are never among the 10 nearest of another"
+        f"{rounded_percent(many.hubness.never_listed)} of the rows are never among the 10 nearest of another row"
         in sentence
     )
     assert "imputation by neighbours suffer" in sentence

@@ -8,10 +8,10 @@ import pytest
 
 from fewer.io import Dataset
 from fewer.study import make_plan, study_data
-from fewer.study._coded import coded, decoded, words_of
-from fewer.study._preparation import preparation, prepared_names, prepared_rows
-from fewer.study._study_data import fingerprint
-from fewer.study._work import Bench
+from fewer.study.table._coded import coded, decoded, words_of
+from fewer.study.table._study_data import fingerprint
+from fewer.study.work._preparation import preparation, prepared_names, prepared_rows
+from fewer.study.work._work import Bench
 
 
 def mixed(n_rows=90, n_numbers=3):

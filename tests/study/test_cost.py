@@ -20,10 +20,39 @@ def test_the_cheapest_share_is_the_best_of_all_cuts():
         assert found == min(costs)
 
 
+def test_weights_in_decisions_are_repeated_rows():
+    rng = np.random.default_rng(0)
+    repeats = [[(rng.normal(size=30), rng.integers(0, 2, 30), rng.integers(0, 4, 30)) for _ in range(4)]]
+    weighted = [[(ranks(values, w), positive, w.astype(float)) for values, positive, w in each] for each in repeats]
+    copied = [
+        [(ranks(np.repeat(values, w)), np.repeat(positive, w), np.ones(w.sum())) for values, positive, w in each]
+        for each in repeats
+    ]
+    ours, theirs = (costs_of_folds(folds, 3, 1) for folds in (weighted, copied))
+    for name in ("by_fold", "cost", "recall", "false_positive_rate", "curve"):
+        np.testing.assert_allclose(ours[name], theirs[name], atol=1e-12)
+
+
+def test_no_label_or_weight_of_a_fold_reaches_its_threshold():
+    """A planted leak: the rows of one fold get huge weights and the other label."""
+    rng = np.random.default_rng(0)
+    labels = rng.integers(0, 2, (4, 40))
+    folds = [(ranks(2 * each + rng.normal(size=40)), each, rng.random(40)) for each in labels]
+    places, positive, weights = folds[0]
+    seen = [np.concatenate(part) for part in zip(*folds[1:], strict=True)]
+    share = cheapest_share(seen[0], seen[1], 3, 1, seen[2])
+    changed, heavy = 1 - positive, 1000 * weights
+    wanted = np.average(np.where(changed == 1, 3 * (places >= share), places < share), weights=heavy)
+    found = costs_of_folds([[(places, changed, heavy), *folds[1:]]], 3, 1)
+    assert found["by_fold"][0][0] == pytest.approx(wanted)
+    assert share != cheapest_share(places, changed, 3, 1, heavy)
+
+
 def test_scores_without_information_cost_no_less_than_one_decision_for_all():
     """The share is chosen on other folds: had it been chosen on the same rows, noise would seem to pay."""
     rng = np.random.default_rng(0)
-    folds = [[(ranks(rng.normal(size=20)), np.tile([0, 1], 10)) for _ in range(5)] for _ in range(20)]
+    ones, positive = np.ones(20), np.tile([0, 1], 10)
+    folds = [[(ranks(rng.normal(size=20)), positive, ones) for _ in range(5)] for _ in range(20)]
     found = costs_of_folds(folds, 1, 1)
     error = np.std(found["by_fold"]) / np.sqrt(100)
     assert found["cost"] > 0.5 - 2 * error
@@ -38,6 +67,7 @@ def test_missed_positives_that_cost_more_make_more_rows_positive(make_table, stu
     assert dear.evidence["positive"] == "well"
     assert dear.number < dear.evidence["constant"]
     assert dear.verdict in (Verdict.BETTER, Verdict.NO, Verdict.NOT_SHOWN)
+    assert "With 9 for a row of class well that is missed and 1 for another that is predicted well," in dear.sentence
     assert "with all columns" in dear.sentence
     found = studied(table, **effort)
     assert "cost" not in found.shown

@@ -6,7 +6,7 @@ from scipy.stats import norm
 from scipy.stats import t as student
 
 from fewer.evaluate import corrected_interval
-from fewer.study._decision import Cells, Rule, choose, claim
+from fewer.study.answers._decision import Cells, Rule, choose, claim
 
 
 def cells(scores, sizes, needed=None, candidates=None):
@@ -54,6 +54,15 @@ def test_new_columns_need_all_of_the_table_so_a_choice_of_columns_comes_first():
     assert choose(table, BASELINE, Rule(0.05, guard=0)).cell == 1
     table = cells([[0.9, 0.6, 0.9]] * 3, [1, 4, 8], needed=[8, 4, 8])
     assert choose(table, BASELINE, Rule(0.05, guard=0)).cell == 0
+
+
+def test_where_folds_disagree_the_number_was_tried_and_the_score_is_that_of_the_rule():
+    """Half of the folds do best with 2 columns, half with all; 768 in between are near their mean, and bad."""
+    table = cells([[0.6, 0.5, 0.9]] * 2 + [[0.9, 0.5, 0.6]] * 2, [2, 768, 4434])
+    choice = choose(table, np.full((1, 4), 0.5), Rule(0.05, guard=0))
+    assert table.sizes[choice.cell] == 2
+    np.testing.assert_array_equal(table.sizes[choice.by_fold], [[2, 2, 4434, 4434]])
+    np.testing.assert_array_equal(choice.fold_scores, [[0.6] * 4])
 
 
 def test_without_a_gain_the_best_mean_is_taken():

@@ -5,8 +5,8 @@ import re
 import pytest
 
 from fewer.study import StudyError, make_plan, study_data, time_estimate
-from fewer.study import _estimate as estimate
-from fewer.study._budget import time_words
+from fewer.study.plan import _estimate as estimate
+from fewer.study.plan._budget import time_words
 
 
 @pytest.fixture(scope="module")

@@ -5,8 +5,8 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from fewer.study._final import _order, _redundancy, _spreads, _Target
-from fewer.study._scores import CandidateScores
+from fewer.study.answers._scores import CandidateScores
+from fewer.study.model._final import _order, _redundancy, _spreads, _Target
 
 
 def winner(scores, *, makes_columns=False):

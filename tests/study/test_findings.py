@@ -10,7 +10,7 @@ import scipy.sparse as sp
 
 from fewer.datasets import load
 from fewer.io import Dataset
-from fewer.study._first_lines import CROSS_INDEXED
+from fewer.study.answers._first_lines import CROSS_INDEXED
 from tolerances import rounding
 
 
@@ -214,7 +214,7 @@ def test_where_all_of_many_columns_are_best_all_are_kept(studied, make_table):
 def test_the_only_scores_at_the_top_are_those_of_the_first_line(of_signal):
     assert not re.search(r"\d\.\d{3}", " ".join(of_signal.verdict[1:]))
     by = "Columns were chosen by anova with ridge, from 2 combinations of selection method and learner."
-    assert of_signal.verdict[2] == f"{by} {CROSS_INDEXED}"
+    assert of_signal.verdict[2].startswith(f"{by} {CROSS_INDEXED}")
     assert f"{of_signal.fewer_help.evidence['with_fewer']:.3f}" in of_signal.headline
 
 

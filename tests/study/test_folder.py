@@ -5,9 +5,9 @@ import os
 import pytest
 
 from fewer.study import Journal, StudyError, StudyFolder, study_data
-from fewer.study._checked_file import write_checked
-from fewer.study._folder import studies_in, study_state
-from fewer.study._work import FoldWork
+from fewer.study.files._checked_file import write_checked
+from fewer.study.files._folder import studies_in, study_state
+from fewer.study.work._work import FoldWork
 
 
 @pytest.fixture

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 
 from fewer.study import Plan, StudyError, StudyModel, make_plan, study_data
-from fewer.study._model import fit_model
-from fewer.study._model_file import pipeline_from
-from fewer.study._plan_file import PLAN_ELEMENT
+from fewer.study.model._model import fit_model
+from fewer.study.model._model_file import pipeline_from
+from fewer.study.plan._plan_file import PLAN_ELEMENT
 from mutated import QUICK, SLOW, fuzzed, limited_memory, mutated, mutated_archive, refused_or_read
 
 EFFORT = [pytest.param(QUICK, id="quick"), pytest.param(SLOW, id="slow", marks=pytest.mark.slow)]

@@ -182,8 +182,8 @@ def test_an_imputer_in_one_file_takes_part_by_its_name(install_guest, make_table
 
 
 def test_count_models_receive_counts_as_they_are(make_table):
-    from fewer.study._candidates import Candidate
-    from fewer.study._recipes import Recipe
+    from fewer.study.plan._candidates import Candidate
+    from fewer.study.plan._recipes import Recipe
 
     ridge = Recipe("ridge")
     assert Candidate(("", ""), None, Recipe("NaiveBayesText")).for_counts == "raw"

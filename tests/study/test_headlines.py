@@ -1,7 +1,13 @@
 """The first line on tables whose truth is known: noise, planted columns, and the pitfalls that it must name."""
 
+from collections import Counter
+
 import numpy as np
 import pytest
+from sklearn.linear_model import RidgeClassifierCV
+from sklearn.model_selection import StratifiedKFold, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 from fewer.datasets import (
     make_counts,
@@ -53,6 +59,20 @@ def test_the_first_line_is_right_on_a_table_with_a_known_truth(studied, make):
     assert right, headline
 
 
+def test_all_columns_of_a_rare_class_are_learnt_with_class_weights(studied):
+    """As well as by ridge classification with class weights; the scores are of 30 rows of the rare class."""
+    problem = make_rare_class(random_state=0)
+    findings = studied(problem.to_dataset(), n_repeats=1, n_folds=5, learners=["ridge"], n_permutations=0)
+
+    def alone(**weights):
+        learner = make_pipeline(StandardScaler(), RidgeClassifierCV(np.logspace(-1, 4, 6), **weights))
+        cv = StratifiedKFold(5, shuffle=True, random_state=0)
+        return cross_val_score(learner, problem.X, problem.y, cv=cv, scoring="balanced_accuracy").mean()
+
+    weighted, plain = alone(class_weight="balanced"), alone()
+    assert findings.fewer_help.evidence["with_all"] > weighted - 0.1 > plain
+
+
 @pytest.mark.slow
 @pytest.mark.timeout(3600)
 def test_the_first_line_is_right_on_38_of_40_tables(studied):
@@ -65,6 +85,8 @@ def test_the_first_line_is_right_on_38_of_40_tables(studied):
             right, headline = said_right(studied, make, seed, **(EFFORT | {"n_repeats": n_repeats}))
             if not right:
                 wrong.append((make.__name__, seed, headline))
+    n_tables = sum(map(len, seeds.values()))
+    print(f"{n_tables - len(wrong)} of {n_tables} first lines are right; the others: {wrong}")
     assert len(wrong) <= 2, wrong
 
 
@@ -84,21 +106,41 @@ def test_noise_gets_a_claim_in_at_most_9_of_100_tables(studied):
         for n, p, numbers in shapes
         for seed in range(25)
     ]
+    print(f"{sum(claims)} of {len(claims)} tables of noise get a claim")
     assert sum(claims) <= 9
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(3600)
-@pytest.mark.parametrize(("table", "away_from_the_limit"), [(100, False), (101, True)])
-def test_outcome_and_number_of_columns_are_the_same_under_other_seeds(studied, table, away_from_the_limit):
-    """Columns within a factor of two of the median. The outcome varies where a confidence limit is near zero."""
-    dataset = make_planted(random_state=table).to_dataset()
-    found = [studied(dataset, **EFFORT, n_permutations=0, seed=seed) for seed in range(10)]
+@pytest.mark.parametrize(
+    ("make", "table", "away_from_zero"),
+    [
+        (make_planted, 100, False),
+        (make_planted, 101, True),
+        (make_planted, 102, True),
+        (make_rows_per_patient, 0, True),
+        (make_counts, 0, False),
+    ],
+)
+def test_outcome_and_number_of_columns_are_the_same_under_other_seeds(studied, make, table, away_from_zero):
+    """Columns within a factor of two of the median in 9 of 10, with the repeats of ``quick``.
+
+    So is the outcome where the limit that decides is away from zero, by a quarter of the interval's half width. Of the
+    others, one has its two limits on both sides of zero and near it, so that the draw of the folds decides.
+    """
+    dataset = make(random_state=table).to_dataset()
+    groups = "patient" if make is make_rows_per_patient else None
+    effort = EFFORT | {"max_repeats": 10, "n_permutations": 0}
+    found = [studied(dataset, groups=groups, **effort, seed=seed) for seed in range(10)]
+    answers = [each.fewer_help for each in found]
     numbers = [each.how_few.number for each in found]
     middle = np.median(numbers)
     assert sum(middle / 2 <= number <= 2 * middle for number in numbers) >= 9
-    limits = [each.fewer_help.interval[0] for each in found]
-    widths = [each.fewer_help.number - limit for each, limit in zip(found, limits, strict=True)]
-    assert (np.mean(limits) > 0.25 * np.mean(widths)) == away_from_the_limit
-    if away_from_the_limit:
-        assert [each.fewer_help.verdict for each in found].count("better") >= 9
+    better = np.mean([each.interval[0] for each in answers])
+    not_worse = np.mean([each.evidence["above_margin_interval"][0] for each in answers])
+    away = better if better > 0 else min(-better, abs(not_worse))
+    counts = Counter(each.verdict for each in answers)
+    print(f"{make.__name__} {table}: {dict(counts)}, {[each.plan.n_repeats for each in found]} repeats")
+    if away_from_zero:
+        assert away > 0.25 * np.mean([each.number - each.interval[0] for each in answers])
+        assert max(counts.values()) >= 9

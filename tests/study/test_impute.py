@@ -9,8 +9,8 @@ from fewer.facade import run_study
 from fewer.io import Dataset
 from fewer.latent import IQGMEClassifier
 from fewer.study import Plan, StudyError, StudyModel, apply_model, make_plan, study_data
-from fewer.study._recipes import study_imputer
-from fewer.study._work import prepared_fold
+from fewer.study.plan._recipes import study_imputer
+from fewer.study.work._work import prepared_fold
 
 QUICK = {"preset": "quick", "methods": ["anova"], "learners": ["ridge"], "n_folds": 3, "n_repeats": 1, "n_jobs": 1}
 
@@ -23,6 +23,12 @@ def table_with_missing_values(share=0.25, n_rows=90, seed=0):
     X[rng.random(X.shape) < share] = np.nan
     columns = {f"x{place}": column for place, column in enumerate(X.T)}
     return Dataset.from_frame(columns | {"state": np.where(factors[:, 0] > 0, "ill", "well")}, target="state")
+
+
+@pytest.fixture(scope="module")
+def imputed_by_the_median():
+    """A study of the table, without a learner that takes missing values."""
+    return run_study(table_with_missing_values(), n_permutations=0, **QUICK)
 
 
 @pytest.mark.parametrize("impute", ["median", "mean", "knn", "PCAMissing"])
@@ -53,8 +59,8 @@ def test_columns_that_go_together_fill_one_another():
     assert errors["PCAMissing"] < 0.5 * errors["median"]
 
 
-def test_the_findings_tell_how_much_is_missing_and_how_well_it_can_be_filled():
-    study = run_study(table_with_missing_values(), n_permutations=0, **QUICK)
+def test_the_findings_tell_how_much_is_missing_and_how_well_it_can_be_filled(imputed_by_the_median):
+    study = imputed_by_the_median
     missing = study.findings.missing.evidence
     assert missing["share"] == pytest.approx(0.25, abs=0.04)
     assert [each["imputer"] for each in missing["filled"]] == ["median", "PCAMissing"]
@@ -152,8 +158,8 @@ def test_a_learner_that_takes_missing_values_gets_them_and_is_compared_with_impu
     assert 'id="not-imputed"' in study.report().read_text(encoding="utf-8")
 
 
-def test_a_study_without_such_a_learner_has_no_such_comparison():
-    study = run_study(table_with_missing_values(), n_permutations=0, **QUICK)
+def test_a_study_without_such_a_learner_has_no_such_comparison(imputed_by_the_median):
+    study = imputed_by_the_median
     assert study.findings.missing.evidence["not_imputed"] == []
     assert "without imputation" not in study.findings.missing.sentence
     assert 'id="not-imputed"' not in study.report().read_text(encoding="utf-8")

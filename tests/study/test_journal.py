@@ -11,7 +11,7 @@ from dataclasses import replace
 import pytest
 
 from fewer.study import Journal, Plan, StudyError, study_data
-from fewer.study._journal import glance
+from fewer.study.files._journal import glance
 
 WRITER = """
 import itertools, sys
@@ -151,7 +151,7 @@ def test_a_full_disk_is_told_and_leaves_the_journal_sound(path):
 
 
 def test_a_journal_that_cannot_be_begun_leaves_nothing_behind(tmp_path, plan, monkeypatch):
-    monkeypatch.setattr("fewer.study._journal._TABLES", "CREATE nonsense;")
+    monkeypatch.setattr("fewer.study.files._journal._TABLES", "CREATE nonsense;")
     with pytest.raises(StudyError):
         Journal.create(tmp_path / "journal.sqlite", plan)
     assert list(tmp_path.iterdir()) == []

@@ -1,5 +1,6 @@
 """A study that is killed at any moment goes on with the same command, and finds what an undisturbed one finds."""
 
+import json
 import os
 import random
 import signal
@@ -8,6 +9,8 @@ import subprocess
 import sys
 import time
 
+import numpy as np
+import polars as pl
 import pytest
 from typer.testing import CliRunner
 
@@ -102,3 +105,45 @@ def test_two_runs_of_one_study_at_once_are_refused(table, tmp_path):
         refused = run(table, tmp_path / "study")
     assert refused.exit_code == 2
     assert f"is run by process {os.getpid()} on " in refused.output
+
+
+@pytest.fixture(scope="module")
+def everything(tmp_path_factory):
+    """A command with all options: weights, columns always in, groups of columns, metrics, costs, a time limit."""
+    rng = np.random.default_rng(0)
+    folder = tmp_path_factory.mktemp("everything")
+    X = rng.normal(size=(80, 8))
+    columns = {f"x{place}": column for place, column in enumerate(X.T)} | {"w": rng.integers(1, 4, 80)}
+    state = np.where(X[:, 0] + X[:, 2] + rng.normal(size=80) > 0, "ill", "well")
+    pl.DataFrame(columns | {"state": state}).write_csv(folder / "table.csv")
+    (folder / "groups.json").write_text('{"first": ["x2", "x3"], "second": ["x4", "x5"]}')
+    effort = "--preset quick --methods anova,RidgeRFE --learners ridge --folds 3 --repeats 1 --permutations 19 --jobs 1"
+    options = "--quiet --weights w --always x1 --scoring accuracy,roc_auc --cost FN=5,FP=1 --budget 2h"
+    groups = ["--column-groups", str(folder / "groups.json")]
+    return ["study", str(folder / "table.csv"), "--target", "state", *effort.split(), *options.split(), *groups]
+
+
+@pytest.mark.parametrize("moment", [20, *(pytest.param(each, marks=pytest.mark.slow) for each in (5, 45))])
+def test_a_study_with_all_options_is_killed_and_goes_on_bit_for_bit(everything, tmp_path, moment):
+    def finished(out):
+        found = CliRunner().invoke(app, [*everything, "--out", str(out)])
+        assert found.exit_code == 0, found.output
+        model = json.loads((out / "model.json").read_text())
+        files = (out / "findings.json").read_text(), (out / "predictions.parquet").read_bytes()
+        return *files, model["calibration"]
+
+    undisturbed = finished(tmp_path / "undisturbed")
+    assert undisturbed[2]["threshold"] is not None
+    out = tmp_path / "killed"
+    process = subprocess.Popen(
+        [sys.executable, "-m", "fewer", *everything, "--out", str(out)],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+    while process.poll() is None and pieces_done(out) < moment:
+        time.sleep(0.02)
+    if process.poll() is None:
+        os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+    assert finished(out) == undisturbed

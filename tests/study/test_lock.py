@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 from fewer.cli import app
 from fewer.study import StudyError, StudyFolder
-from fewer.study._folder import Owner, owner_of
+from fewer.study.files._folder import Owner, owner_of
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks at open files in /proc")
 
@@ -94,14 +94,14 @@ def test_looking_who_has_a_study_does_not_keep_others_out(folder):
             looking.__exit__()
 
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr("fewer.study._folder.time.sleep", pause)
+        patched.setattr("fewer.study.files._folder.time.sleep", pause)
         with folder.locked():
             assert folder.owner.pid == os.getpid()
 
 
 @pytest.mark.parametrize("deaf", [False, True], ids=["ends when asked", "has to be killed"])
 def test_a_running_study_is_stopped_before_it_is_removed(folder, holding, monkeypatch, deaf):
-    monkeypatch.setattr("fewer.study._folder._GRACE_SECONDS", 0.3 if deaf else 60)
+    monkeypatch.setattr("fewer.study.files._folder._GRACE_SECONDS", 0.3 if deaf else 60)
     child = holding(deaf=deaf)
     folder.journal.write_text("x")
     refused = CliRunner().invoke(app, ["rm", str(folder.path), "--yes"])

@@ -11,8 +11,8 @@ from scipy import sparse
 from fewer.catalogue import LEARNERS
 from fewer.io import Dataset
 from fewer.study import StudyError, StudyModel, apply_model, make_plan, study_data
-from fewer.study._model import fit_model
-from fewer.study._recipes import Recipe, of_moderate_size
+from fewer.study.model._model import fit_model
+from fewer.study.plan._recipes import Recipe, of_moderate_size
 
 
 class Chosen:

@@ -1,5 +1,7 @@
 """Studies whose candidates make new columns rather than choosing among those of the table."""
 
+from dataclasses import replace
+
 import numpy as np
 import polars as pl
 import pytest
@@ -13,9 +15,9 @@ from fewer.catalogue import find, methods
 from fewer.evaluate import score_components
 from fewer.io import Dataset
 from fewer.latent import LatentClass
-from fewer.study import StudyError, StudyModel, apply_model
-from fewer.study._candidates import candidates_for
-from fewer.study._recipes import Recipe
+from fewer.study import StudyError, StudyModel, apply_model, make_plan, study_data
+from fewer.study.plan._candidates import candidates_for
+from fewer.study.plan._recipes import Recipe
 
 N_COLUMNS = 20
 
@@ -229,6 +231,25 @@ def test_models_of_counts_take_sparse_counts_as_they_are(name, tmp_path, monkeyp
     np.testing.assert_array_equal(loaded.pipeline.predict(table.X), study.best_pipeline_.predict(table.X))
 
 
+def test_presets_try_components_of_sparse_counts():
+    """With one learner and few numbers of components; not of dense tables, fractions, or zeros and ones."""
+    table = word_counts()
+    plan = make_plan(study_data(table), preset="standard")
+    (made,) = (each for each in plan.candidates if each.makes_columns)
+    assert not any(each.makes_columns for each in make_plan(study_data(table), preset="quick").candidates)
+    assert (made.labels, made.sizes) == (("components of counts", "ridge"), (3, 8, 24))
+    assert made.reducer == Recipe("DiscreteComponentAnalysis")
+    assert made.for_counts == "raw"
+    asked = make_plan(study_data(table), preset="standard", learners=["logistic", "svm"], sizes=[2])
+    assert [each.name for each in asked.candidates if each.makes_columns] == [
+        "components of counts, logistic regression",
+        "components of counts, RBF SVM",
+    ]
+    for other in (table.X.toarray(), table.X / 2, table.X.sign()):
+        plan = make_plan(study_data(replace(table, X=other)), preset="standard")
+        assert not any(each.makes_columns for each in plan.candidates)
+
+
 def survey(n_rows=150):
     """Text answers of two types of people, some missing, beside a measurement."""
     rng = np.random.default_rng(0)
@@ -281,3 +302,13 @@ def test_factor_scores_are_new_columns_of_a_study(tmp_path):
     loaded = StudyModel.load(study.folder.model)
     rows = table().drop("state")
     np.testing.assert_array_equal(loaded.pipeline.predict(rows), study.best_pipeline_.predict(rows))
+
+
+def test_models_with_many_starts_have_two_in_a_study():
+    """They are fitted hundreds of times; a mixture of factor analysers of wine did not end in four minutes."""
+    table = {"classify": True, "n_columns": 8, "n_rows": 100, "preset": "quick", "learners": ["ridge"]}
+    made = {
+        name: candidates_for(methods=[name], **table)[-1] for name in ("MixtureOfFactorAnalyzers", "FactorAnalysis")
+    }
+    assert made["MixtureOfFactorAnalyzers"].reducer.params == {"n_init": 2}
+    assert made["FactorAnalysis"].reducer.params == {}

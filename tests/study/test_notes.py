@@ -9,7 +9,7 @@ from sklearn.exceptions import ConvergenceWarning, UndefinedMetricWarning
 
 from fewer import run_study
 from fewer.study import Journal
-from fewer.study._notes import noted, warn_again
+from fewer.study.work._notes import noted, warn_again
 
 
 def table() -> pl.DataFrame:

@@ -5,6 +5,7 @@ import json
 import numpy as np
 import polars as pl
 import pytest
+from scipy.special import expit
 from typer.testing import CliRunner
 
 from fewer.cli import app
@@ -20,8 +21,9 @@ from fewer.study import (
     promise_of,
     score_model,
 )
-from fewer.study._drift import _tail_p_value, are_profiles
-from fewer.study._other_rows import interval_of_difference
+from fewer.study.model._calibration_check import calibration_check
+from fewer.study.model._drift import _tail_p_value, are_profiles
+from fewer.study.model._other_rows import interval_of_difference
 
 EFFORT = {"preset": "quick", "n_folds": 4, "n_repeats": 1, "n_permutations": 0, "n_jobs": 1, "learners": ["ridge"]}
 
@@ -207,3 +209,122 @@ def test_scores_of_other_folds_are_compared_as_independent(study, folder):
     assert found.differing_options["n_folds"] == (4, 3)
     low, high = found.difference_interval
     assert low < found.difference < high
+
+
+def _chances(n, seed, slope=1.0, shift=0.0):
+    """Probabilities, and classes whose true logits are a slope times theirs plus a shift."""
+    rng = np.random.default_rng(seed)
+    logits = rng.normal(scale=1.5, size=n)
+    truth = np.where(rng.uniform(size=n) < expit(slope * logits + shift), "yes", "no")
+    return np.column_stack([expit(-logits), expit(logits)]), truth
+
+
+def test_a_check_of_calibration_finds_the_slope_and_the_shift_that_were_put_in():
+    for slope, shift, verdict in ((1, 0, "calibrated"), (0.5, 0, "too extreme"), (2, 0, "not extreme enough")):
+        p, truth = _chances(4000, 0, slope, shift)
+        found = calibration_check(["no", "yes"], p, truth, np.ones(4000), 0.99)
+        assert found.verdict == verdict
+        assert found.slope_interval[0] < slope < found.slope_interval[1]
+        assert found.slope_interval[1] - found.slope_interval[0] < 0.5
+    found = calibration_check(["no", "yes"], *_chances(4000, 1, 1, 0.5), np.ones(4000), 0.99)
+    assert found.verdict == "too low"
+    assert found.difference < -0.05
+
+
+def test_intervals_of_calibration_cover_as_often_as_they_say():
+    n_covered = 0
+    for seed in range(200):
+        p, truth = _chances(300, seed)
+        low, high = calibration_check(["no", "yes"], p, truth, np.ones(300), 0.9).slope_interval
+        n_covered += low < 1 < high
+    assert 165 <= n_covered <= 195  # 180 expected, 3.5 standard errors either way
+
+
+def test_weights_in_a_check_of_calibration_are_repeated_rows():
+    p, truth = _chances(200, 2)
+    weights = np.random.default_rng(2).integers(1, 4, 200)
+    again = np.repeat(np.arange(200), weights)
+    ours = calibration_check(["no", "yes"], p, truth, weights.astype(float), 0.95)
+    theirs = calibration_check(["no", "yes"], p[again], truth[again], np.ones(len(again)), 0.95)
+    assert ours.slope == pytest.approx(theirs.slope, rel=1e-6)
+    assert ours.difference == pytest.approx(theirs.difference, abs=1e-12)
+
+
+def test_several_classes_are_checked_against_the_rest_each():
+    rng = np.random.default_rng(0)
+    p = rng.dirichlet([1, 1, 1], size=3000)
+    truth = np.array(["a", "b", "c"])[(rng.uniform(size=(3000, 1)) > p.cumsum(axis=1)[:, :2]).sum(axis=1)]
+    found = calibration_check(["a", "b", "c"], p, truth, np.ones(3000), 0.99)
+    assert (found.verdict, found.difference) == ("calibrated", None)
+    assert calibration_check(["b", "a", "c"], p, truth, np.ones(3000), 0.99).verdict == "too extreme"
+
+
+def test_other_rows_come_with_their_calibration_in_words_json_and_a_picture(study, promise):
+    found = score_model(study.model, Dataset.from_frame(blood(300, seed=1), target="state"), promise)
+    assert found.calibration.slope_interval[0] < found.calibration.slope < found.calibration.slope_interval[1]
+    assert "slope, 1 if calibrated" in repr(found)
+    assert found.to_dict()["calibration"]["slope_interval"] == list(found.calibration.slope_interval)
+    bins = found.to_dict()["calibration"]["bins"]
+    assert sum(bins["rows"]) == pytest.approx(300)
+    assert [len(trace.x) for trace in found.plot().data] == [2, len(bins["predicted"])]
+    flipped = blood(300, seed=1).with_columns(state=pl.Series(blood(300, seed=1)["state"].to_numpy()[::-1]))
+    assert score_model(study.model, Dataset.from_frame(flipped, target="state"), promise).calibration.slope < 0.5
+
+
+def test_weights_of_other_rows_are_used_or_said_to_be_missing(tmp_path):
+    def weighted(n_rows, seed):
+        rng = np.random.default_rng(seed)
+        return blood(n_rows, seed=seed).with_columns(w=rng.integers(1, 4, n_rows))
+
+    study = run_study(weighted(90, 0), "state", weights="w", out=tmp_path / "study", methods=["anova"], **EFFORT)
+    with Journal.read(study.folder.journal) as journal:
+        promise = promise_of(journal)
+    table = weighted(200, 1)
+    again = np.repeat(np.arange(200), table["w"].to_numpy())
+    found = score_model(study.model, Dataset.from_frame(table, target="state"), promise)
+    repeated = score_model(study.model, Dataset.from_frame(table[again].drop("w"), target="state"), promise)
+    assert found.score == pytest.approx(repeated.score)
+    assert found.calibration.slope == pytest.approx(repeated.calibration.slope, rel=1e-4)
+    assert (found.weights, repeated.without_weights) == ("w", "w")
+    assert "rows have the weights of w" in repr(found)
+    assert "have no column 'w'" in repr(repeated)
+
+
+def test_a_single_row_keeps_its_identifier(study, tmp_path):
+    one = Dataset.from_frame(blood(seed=1).head(1).drop("state"))
+    assert apply_model(study.model, one)["name"].to_list() == ["sample 000"]
+
+
+def test_rows_of_one_class_are_scored(study, folder):
+    blood(60, seed=1).filter(pl.col("state") == "ill").write_csv(folder / "ill.csv")
+    result = fewer("apply", study.folder.path, folder / "ill.csv", "--score", "--json")
+    found = json.loads(result.stdout)
+    predicted = apply_model(study.model, Dataset.from_frame(pl.read_csv(folder / "ill.csv").drop("state")))
+    assert found["score"] == pytest.approx((predicted["predicted_state"] == "ill").mean())
+    assert found["calibration"] is None
+    assert result.exit_code in (0, 3)
+
+
+@pytest.mark.parametrize(
+    ("change", "words", "said"),
+    [
+        (lambda table: table.rename({"x0": "X0"}), [], "needs: 'x0'. Did you mean 'X0'?"),
+        (
+            lambda table: table.with_columns(x0=pl.lit("3 mm")),
+            [],
+            "contains strings in this table, such as '3 mm' in row 1.",
+        ),
+        (lambda table: table.drop("state"), ["--score"], "there is no column 'state'"),
+        (
+            lambda table: table.with_columns(state=pl.col("state").str.to_uppercase()),
+            ["--score"],
+            "has no row of a class that the model knows ('ill', 'well'): 'state' is 'ILL', 'WELL'.",
+        ),
+        (lambda table: table, ["--score", "--id", "name"], "--score prints a score and writes no predictions"),
+    ],
+)
+def test_what_does_not_fit_is_named_with_the_way_out(study, folder, change, words, said):
+    change(blood(60, seed=1)).write_csv(folder / "odd.csv")
+    result = fewer("apply", study.folder.path, folder / "odd.csv", *words)
+    assert result.exit_code == 2
+    assert said in result.output

@@ -13,9 +13,9 @@ import scipy.sparse as sp
 
 from fewer.io import Dataset
 from fewer.study import Plan, StudyError, make_plan, study_data
-from fewer.study._candidates import _learners, _reducers, candidates_for, size_path
-from fewer.study._plan_file import PLAN_ELEMENT, plan_text
-from fewer.study._work import Bench, FoldWork, do_fold
+from fewer.study.plan._candidates import _learners, _reducers, candidates_for, size_path
+from fewer.study.plan._plan_file import PLAN_ELEMENT, plan_text
+from fewer.study.work._work import Bench, FoldWork, do_fold
 
 
 @pytest.fixture(scope="module")
@@ -102,7 +102,7 @@ def test_methods_may_be_scores_or_selectors(data):
         ),
         ({"learners": ["poisson"]}, "is a regressor, but the target has classes; use ridge"),
         ({"preset": "fast"}, "must be one of quick"),
-        ({"scoring": "acuracy"}, "There is no score"),
+        ({"scoring": "acuracy"}, "There is no score 'acuracy' in scikit-learn or fewer. Did you mean 'accuracy'"),
         ({"n_folds": 1}, "n_folds must be at least 2, not 1"),
         ({"n_folds": 100}, "n_folds must be at most the number of rows \\(60\\), not 100"),
         ({"n_repeats": 0}, "n_repeats must be at least 1, not 0"),
@@ -320,7 +320,7 @@ def test_folds_follow_time_groups_classes_or_nothing(make_table):
 
 def test_presets_try_more_and_more_and_what_suits_the_target():
     def names(preset, *, classify):
-        return [name for name, _ in _reducers(preset, classify=classify, sparse=False, many_rows=False)]
+        return [name for name, _ in _reducers(preset, classify=classify, sparse=False, many_rows=False, weighted=False)]
 
     rankings = ["ridge elimination", "forest importance"]
     assert names("quick", classify=True) == names("standard", classify=True) == ["F test", *rankings]

@@ -12,10 +12,10 @@ from fewer.facade import Study, run_study
 from fewer.io import Dataset
 from fewer.learn import proper_loss
 from fewer.study import Journal, Plan, StudyError, make_plan, promise_of, score_model, study_data
-from fewer.study._predictions import PROCEDURES
-from fewer.study._scoring import scorer_named
-from fewer.study._sentences import WORDS
+from fewer.study.answers._sentences import WORDS
+from fewer.study.plan._scoring import scorer_named
 from fewer.study.questions.predictions import answered, precision_of_fold, roc_of_fold
+from fewer.study.work._predictions import PROCEDURES
 
 EFFORT = {"preset": "quick", "n_folds": 4, "n_repeats": 2, "n_permutations": 0, "n_jobs": 1}
 
@@ -111,7 +111,10 @@ def test_calibration_tells_right_from_exaggerated_probabilities(exaggerated, lea
     found = answer.evidence["calibration"]
     assert least <= found["error"] <= most
     assert sum(found["rows"]) == pytest.approx(2000)
-    assert f"off by {found['error']:.3f}" in WORDS["predictions"](SimpleNamespace(plan=_plan()), answer)["sentence"]
+    assert (
+        f"calibration error {found['error']:.3f}"
+        in WORDS["predictions"](SimpleNamespace(plan=_plan()), answer)["sentence"]
+    )
 
 
 def test_a_metric_that_a_fold_does_not_define_has_no_figure():
@@ -213,7 +216,7 @@ def _piece(hits, probabilities):
 def test_proper_scores_decide_and_are_reported(make_table):
     table = make_table(n_rows=90, shift=1.0)
     scoring = "neg_boosting_loss,neg_minimal_loss,neg_log_loss,neg_brier_score,accuracy"
-    effort = EFFORT | {"methods": ["anova"], "learners": ["naive_bayes", "logistic"], "scoring": scoring}
+    effort = EFFORT | {"methods": ["anova"], "learners": ["logistic"], "scoring": scoring, "n_repeats": 1}
     study = run_study(table, **(effort | {"n_permutations": 19}))
     metrics = {each["metric"]: each for each in study.findings.predictions.evidence["metrics"]}
     assert list(metrics) == scoring.split(",")

@@ -7,10 +7,11 @@ from sklearn.base import clone
 
 from fewer.evaluate import Fold
 from fewer.io import Dataset, read_table
-from fewer.study import _preparation, make_plan, study_data
-from fewer.study._preparation import _filled, fit_prepared, preparation, prepared_names
-from fewer.study._reference import _prepared as quickly_prepared
-from fewer.study._work import prepared_fold
+from fewer.study import make_plan, study_data
+from fewer.study.work import _preparation
+from fewer.study.work._preparation import _filled, fit_prepared, preparation, prepared_names
+from fewer.study.work._reference import _prepared as quickly_prepared
+from fewer.study.work._work import prepared_fold
 from tolerances import rounding
 
 RNG = np.random.default_rng(0)

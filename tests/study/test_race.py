@@ -7,11 +7,11 @@ import pytest
 
 from fewer.engine import Engine
 from fewer.study import Journal, make_plan, run_plan, study_data
-from fewer.study._decision import Cells, Rule, choose
-from fewer.study._race import fold_rounds, out_of_race
-from fewer.study._scores import read_scores
-from fewer.study._work import Bench, do_fold
-from fewer.study._work import finished as finished_work
+from fewer.study.answers._decision import Cells, Rule, choose
+from fewer.study.answers._scores import read_scores
+from fewer.study.work._race import fold_rounds, out_of_race
+from fewer.study.work._work import Bench, do_fold
+from fewer.study.work._work import finished as finished_work
 
 BASELINE = np.full(3, 0.5)
 RULE = {"standard_errors": 2.0, "share": 0.1, "test_ratio": 0.25}

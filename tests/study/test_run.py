@@ -9,11 +9,11 @@ import pytest
 from fewer.engine import Engine, Failure, Outcome
 from fewer.io import Dataset
 from fewer.study import Journal, StudyError, findings_of, held_out_predictions, make_plan, run_plan, study_data
-from fewer.study import _scores as scores_module
-from fewer.study import _work as work_module
-from fewer.study._reference import do_null, randomised, randomised_with_folds
-from fewer.study._run import StudyInterruptedError
-from fewer.study._work import Bench, FoldWork, NullWork, do_fold
+from fewer.study.answers import _scores as scores_module
+from fewer.study.work import _work as work_module
+from fewer.study.work._reference import do_null, randomised, randomised_with_folds
+from fewer.study.work._run import StudyInterruptedError
+from fewer.study.work._work import Bench, FoldWork, NullWork, do_fold
 
 
 class Outcomes(list):
@@ -208,7 +208,7 @@ def test_groups_are_never_parted_and_time_never_runs_backwards():
 
 
 def test_a_candidate_that_fails_does_not_stop_the_others(data, quick_plan, tmp_path, monkeypatch):
-    from fewer.study import _work
+    from fewer.study.work import _work
 
     real = _work.scored
 

@@ -5,8 +5,8 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from fewer.study._scores import AllScores, CandidateScores, read_scores
-from fewer.study._work import FoldWork
+from fewer.study.answers._scores import AllScores, CandidateScores, read_scores
+from fewer.study.work._work import FoldWork
 
 
 def candidate(number, scores, sizes=(1, 5), **others):

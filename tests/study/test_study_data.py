@@ -10,7 +10,7 @@ import scipy.sparse as sp
 
 from fewer.io import Dataset, TableError
 from fewer.study import StudyError, study_data
-from fewer.study._study_data import fingerprint
+from fewer.study.table._study_data import fingerprint
 
 FRAME = {"a": [1.5, 2.5, 3.5, 4.5], "colour": ["red", "blue", None, "red"], "y": [0.1, 0.2, 0.3, 0.4]}
 
@@ -77,8 +77,8 @@ def test_groups_and_time_count_for_the_fingerprint(frame):
         ({"a": [1.0, 2.5, 3.0, 4.0]}, {}, "needs a target"),
         ({"a": [1.0, 2.5], "y": ["b", "c"]}, {}, "has 2 rows"),
         ({"a": [1.0, 2.5, 3.5], "y": [1.5, 2.5, 3.5]}, {}, "3 rows"),
-        ({"a": [1.0, 2.5, 3.5, 4.5], "y": ["b", "c", "d", "e"]}, {}, "is it an identifier"),
-        ({"a": [1.0, 1.0, 1.0, 1.0], "y": ["b", "c", "b", "c"]}, {}, "no usable column"),
+        ({"a": [1.0, 2.5, 3.5, 4.5], "y": ["b", "c", "d", "e"]}, {}, "as those of an identifier are"),
+        ({"a": [1.0, 1.0, 1.0, 1.0], "y": ["b", "c", "b", "c"]}, {}, "constant or empty"),
         ({"a": [1.0, 2.5, 3.0, 4.0], "g": [1, 1, 1, 1], "y": ["b", "c", "b", "c"]}, {"groups": "g"}, "one group"),
         ({"a": [1.0, 2.5, 3.0, 4.0], "y": ["b", "c", "b", "c"]}, {"groups": "a", "time": "a"}, "not both"),
     ],
@@ -113,11 +113,12 @@ def test_a_group_column_that_is_not_there_or_has_missing_values_is_named(frame):
         study_data(missing, groups="patient")
 
 
-@pytest.mark.parametrize(("n_columns", "said"), [(5, r"c4: it is constant\)"), (6, r"constant; and 1 more\)")])
+@pytest.mark.parametrize(("n_columns", "said"), [(4, r"c3: it is constant\)"), (6, r"constant; and 2 more\)")])
 def test_of_columns_that_are_not_learnt_from_five_are_named(n_columns, said):
-    frame = {f"c{place}": [1.0] * 4 for place in range(n_columns)} | {"y": ["b", "c", "b", "c"]}
+    frame = {"g": [1, 1, 2, 2]} | {f"c{place}": [1.0] * 4 for place in range(n_columns)}
+    frame |= {"y": ["b", "c", "b", "c"]}
     with pytest.raises(StudyError, match=said):
-        study_data(Dataset.from_frame(pl.DataFrame(frame), target="y"))
+        study_data(Dataset.from_frame(pl.DataFrame(frame), target="y"), groups="g")
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 """Columns that enter together, and columns that are always in: sizes, ranking, model, and no row held out is seen."""
 
 import json
+import sys
 from dataclasses import replace
 
 import numpy as np
@@ -10,10 +11,10 @@ import pytest
 from fewer.facade import Study, run_study
 from fewer.io import Dataset
 from fewer.study import Plan, StudyError, apply_model, make_plan, study_data
-from fewer.study._predictions import fitted_cell
-from fewer.study._reference import randomised
-from fewer.study._units import UnitPath, Units
-from fewer.study._work import Bench
+from fewer.study.table._units import UnitPath, Units
+from fewer.study.work._predictions import fitted_cell
+from fewer.study.work._reference import randomised
+from fewer.study.work._work import Bench
 
 EFFORT = {"preset": "quick", "methods": ["anova"], "learners": ["ridge"], "n_folds": 4, "n_repeats": 1}
 
@@ -75,6 +76,24 @@ def test_one_useful_category_is_enough_for_its_column():
     assert [units.names[unit] for unit in by_place.order] == ["colour", "g"]
 
 
+def test_one_category_costs_no_work_for_each_number_and_learner():
+    """The units of a fold are found once; the path of each learner is made of whole arrays."""
+
+    def calls(n_numbers):
+        units = Units.of(["colour", "colour", *(f"number {j}" for j in range(n_numbers))], {})
+        selector = Scored(np.random.default_rng(0).random(n_numbers + 2))
+        UnitPath.of(selector, units)
+        seen = []
+        sys.setprofile(lambda frame, event, arg: seen.append(event) if event in ("call", "c_call") else None)
+        try:
+            UnitPath.of(selector, units)
+        finally:
+            sys.setprofile(None)
+        return len(seen)
+
+    assert calls(400) - calls(40) < 50
+
+
 def test_without_scores_groups_are_ranked_by_their_mean_place():
     units = Units.of(["a", "b", "c", "d"], {"a": "g", "b": "g"})
     path = UnitPath.of(Ranked(2, 0, 1, 3), units)  # c, a, b, d
@@ -105,6 +124,8 @@ def test_categories_of_a_column_enter_and_leave_together(tmp_path):
     assert findings.n_columns == 10
     assert {column.name for column in findings.columns} == set(frame().columns) - {"state"}
     assert all(" = " not in name for name in findings.chosen)
+    assert (tmp_path / "study" / "features.txt").read_text().splitlines() == findings.chosen
+    assert findings.headline.count(f"{len(findings.chosen)} of 10 columns") == 1
     whole = {"sex = m"} | {f"colour = {each}" for each in ("red", "green", "blue")}
     known = {name for column in findings.table for name in column.features}
     assert whole <= known
@@ -223,7 +244,10 @@ def test_nothing_of_a_held_out_row_decides_about_columns(options):
             assert np.array_equal(ours.model.coef_, theirs.model.coef_)
 
 
-@pytest.mark.parametrize("options", OPTIONS)
+@pytest.mark.parametrize(
+    "options",
+    [pytest.param(*each.values, id=each.id, marks=[pytest.mark.slow] * (each.id != "both")) for each in OPTIONS],
+)
 def test_a_stopped_study_goes_on_to_the_same_findings(options, with_and_without_a_stop):
     data = data_of(frame())
     undisturbed, resumed = with_and_without_a_stop(make_plan(data, n_permutations=19, **EFFORT, **options), data)

@@ -5,10 +5,10 @@ from types import SimpleNamespace
 import pytest
 
 from fewer.study import Answer, Caution, Findings
-from fewer.study._columns import TableColumn
-from fewer.study._first_lines import NO_PROOF, _degree, first_lines
+from fewer.study.answers._first_lines import CLOSE, NO_PROOF, _degree, first_lines
 from fewer.study.questions.careful import CarefulAnswer
 from fewer.study.questions.which import ColumnsAnswer
+from fewer.study.table._columns import TableColumn
 
 PLAN = SimpleNamespace(
     target="state", n_columns=20, confidence=0.95, margin=0.1, parsimony=0.05, n_rows=100, always=(), column_groups={}
@@ -20,6 +20,8 @@ def found(
     outcome="better",
     interval=(0.1, 0.3),
     rows_needed=None,
+    difference=0.2,
+    is_close=False,
     reduces=True,
     size=3,
     n_made=None,
@@ -37,6 +39,7 @@ def found(
         "margin_in_score": 0.02,
         "above_margin_interval": interval,
         "rows_needed": rows_needed,
+        "is_close": is_close,
     }
     candidates = {
         "labels": ("best of a, b", "ridge"),
@@ -47,7 +50,7 @@ def found(
     columns = tuple(SimpleNamespace(name=name, source=name, chosen=name != "x") for name in names)
     answers = {
         "learnable": Answer(learnable, 0.01, evidence={"n_tables": 99, "score": 0.9, "simplest": 0.5}),
-        "fewer_help": Answer(outcome, 0.2, interval, evidence),
+        "fewer_help": Answer(outcome, difference, interval, evidence),
         "how_few": Answer("yes", n_made or size, evidence={"n_sources": size if n_sources is None else n_sources}),
         "which": ColumnsAnswer("yes", stability, columns=columns),
         "compared": Answer("yes", evidence=candidates),
@@ -68,7 +71,11 @@ def found(
         ({"outcome": "not worse"}, "Fewer features do as well, within a margin of 10% (0.020 in accuracy): 3 of 20"),
         ({"outcome": "not shown", "interval": (-0.3, -0.1)}, "Fewer features lose more than the margin of 10% (0.020"),
         ({"outcome": "not shown", "interval": (-0.3, 0.1)}, "It is not shown that fewer features do as well: 3 of 20"),
-        ({"outcome": "not shown", "rows_needed": 400}, "Too few rows to show that fewer features do as well"),
+        ({"outcome": "not shown", "rows_needed": 400}, "Fewer features score higher, but the rows are too few to show"),
+        (
+            {"outcome": "not shown", "rows_needed": 400, "difference": -0.1},
+            "Too few rows to show that fewer features do as well",
+        ),
         ({"size": 20, "n_made": 2}, "Fewer features help: 2 new columns reach"),
         ({"size": 20, "n_made": 1}, "Fewer features help: 1 new column reaches"),
     ],
@@ -82,8 +89,14 @@ def test_the_headline_follows_the_claim(figures, beginning):
 
 def test_the_rows_that_are_needed_end_the_line():
     line = found(outcome="not shown", rows_needed=4000).headline
-    assert line.endswith("; about 4,000 rows are needed (80% power at this difference).")
-    assert "; more than 10,000 rows are needed" in found(outcome="not shown", rows_needed=40_000).headline
+    assert line.endswith("; about 4,000 rows would be needed (80% power at this difference).")
+    assert "; more than 10,000 rows would be needed" in found(outcome="not shown", rows_needed=40_000).headline
+
+
+def test_a_close_outcome_is_said_to_be_one():
+    assert found(is_close=True).verdict[-1].endswith(CLOSE)
+    assert CLOSE not in " ".join(found().verdict)
+    assert CLOSE not in " ".join(found(is_close=True, learnable="no").verdict)
 
 
 def test_all_features_are_kept_with_the_score_of_the_rule():
@@ -113,7 +126,7 @@ def test_a_critical_caution_comes_before_the_claim():
     note = "Target y: taken as counts; --task classification makes them classes."
     last = found(cautions=[Caution("note", "target", {}, note)]).verdict[2]
     assert last.endswith(f"chosen on the other folds. {note}")
-    assert "Scores in these lines are cross-indexed: for each fold, selection method," in last
+    assert "They are cross-indexed" in last
     nothing = found(learnable="no")
     assert (nothing.verdict[1], nothing.verdict_of) == (NO_PROOF, ("learnable",) * 3)
 
@@ -147,4 +160,4 @@ def test_what_chose_the_columns_is_named():
 
 
 def test_degrees_of_agreement():
-    assert [_degree(value) for value in (0.75, 0.74, 0.4, 0.39)] == ["well", "in part", "in part", "poorly"]
+    assert [_degree(value) for value in (0.75, 0.74, 0.4, 0.39)] == ["well", "only partly", "only partly", "poorly"]

@@ -4,8 +4,8 @@ from types import SimpleNamespace
 
 import numpy as np
 
-from fewer.study._reference import _labels_moved_by_group, _one_label_for_each_group
-from fewer.study._work import columns_in_order, weightiest
+from fewer.study.work._reference import _labels_moved_by_group, _one_label_for_each_group
+from fewer.study.work._work import columns_in_order, weightiest
 
 
 def test_a_path_without_an_order_puts_first_what_its_smallest_subsets_hold():

@@ -33,14 +33,16 @@ def apply(
     ] = False,
     identifiers: Annotated[
         str | None,
-        typer.Option("--id", metavar="A,B", help="Columns to keep that name the rows.", show_default="identifiers"),
+        typer.Option(
+            "--id", metavar="A,B", help="Identifier columns to copy to the output.", show_default="identifiers"
+        ),
     ] = None,
     score: Annotated[
         bool,
         typer.Option(
             "--score",
-            help="Score the model on these rows, which have the target: beside the study's promise, with drift. Exit "
-            "code 3 if the score is lower than promised.",
+            help="Score the model on these rows, which have the target: compared with the score that the study "
+            "estimated, with tests for drift. Exit code 3 if the score is lower than estimated.",
         ),
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="With --score: print JSON only.")] = False,
@@ -59,6 +61,11 @@ def apply(
         if as_json and not score:
             raise StudyError("--json is for --score; predictions are written as CSV, or to a file with --output.")
 
+        if score and (output is not None or identifiers is not None or no_predictions):
+            raise StudyError(
+                "--score prints a score and writes no predictions: leave out --output, --id and --no-predictions, or "
+                "run fewer apply without --score as well."
+            )
         model, where = _model_of(folder, trust)
         if score:
             _score(model, where, table, _reading.values(options), as_json=as_json)
@@ -140,7 +147,7 @@ def compare(
     second: Annotated[Path, typer.Argument(metavar="STUDY", help="Folder of another.", show_default=False)],
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON only.")] = False,
 ) -> None:
-    """Compare two studies of one table: their lists, their scores, what they share."""
+    """Compare two studies of one table: the columns that they chose, and their scores."""
     with told_plainly():
         from fewer.study import compare_studies
 
@@ -195,23 +202,33 @@ def _rendered(description: Any, *, to_file: bool) -> str:
 @app.command()
 def methods(
     name: Annotated[
-        str | None, typer.Argument(metavar="NAME", help="Show this method in full, or those that these words find.")
+        str | None, typer.Argument(metavar="NAME", help="A method to show in full, or words to search for.")
     ] = None,
     role: Annotated[
-        str | None, typer.Option("--role", help="Only a study's: selector, extractor, learner or imputer.")
+        str | None,
+        typer.Option(
+            "--role",
+            metavar="NAME",
+            help="Only methods for this role in a study: selector, score, extractor, learner or imputer.",
+        ),
     ] = None,
     room: Annotated[
-        str | None, typer.Option("--room", help="Only methods of this module: select, extract, latent, ...")
+        str | None,
+        typer.Option("--room", metavar="NAME", help="Only methods of this module: select, extract, latent, ..."),
     ] = None,
     task: Annotated[
         str | None,
         typer.Option(
-            "--task", help="Only methods for this task: classification, regression, unsupervised or evaluation."
+            "--task",
+            metavar="NAME",
+            help="Only methods for this task: classification, regression, unsupervised or evaluation.",
         ),
     ] = None,
     handles: Annotated[
         list[str] | None,
-        typer.Option("--handles", help="Only methods that accept such data: missing, sparse or categorical."),
+        typer.Option(
+            "--handles", metavar="A,B", help="Only methods that accept such data: missing, sparse or categorical."
+        ),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON only.")] = False,
 ) -> None:
@@ -219,6 +236,10 @@ def methods(
     with told_plainly():
         from fewer import catalogue
 
+        scores = _scores(name, role, task)
+        if scores:
+            write_out(_listed_scores(scores, as_json=as_json))
+            return
         others: list[str] = []
         with warnings_as_notes():
             if name is not None:
@@ -236,6 +257,45 @@ def methods(
             write_out(f"See also: {', '.join(others)}.\n" if others else "")
         else:
             write_out(_nearest_matches({"role": role, "room": room, "task": task, "handles": names_in(handles)}))
+
+
+# What tables of a study call the scores that its presets rank columns by.
+_SCORES_IN_TABLES = {"f test": "anova", "correlation": "pearson"}
+
+
+def _scores(name: str | None, role: str | None, task: str | None) -> list[str]:
+    """Scores of columns by this name, that of the function, or the name in a report; all of them for the role score."""
+    if name is None and role != "score":
+        return []
+    from fewer.select import score_names
+
+    known = score_names(task=task)  # type: ignore[arg-type]
+    if name is None:
+        return known
+    wanted = name.lower()
+    wanted = _SCORES_IN_TABLES.get(wanted, wanted.removesuffix("_score"))
+    return [wanted] if wanted in known and role in (None, "score", "selector") else []
+
+
+def _listed_scores(names: list[str], *, as_json: bool) -> str:
+    """What each score is for, in a line, and how to use them."""
+    import json
+
+    from fewer import select
+
+    public = [getattr(select, called) for called in select.__all__ if called.endswith("_score")]
+    functions = {card.name: each for each in public if (card := getattr(each, "__fewer_score__", None)) is not None}
+    says = {name: (functions[name].__doc__ or "").strip().splitlines()[0] for name in names}
+    if as_json:
+        found = [{"name": name, "summary": says[name], "role": "score"} for name in names]
+        return json.dumps(found, indent=2, ensure_ascii=False) + "\n"
+    width, first = max(map(len, names)), names[0]
+    use = (
+        f"Use: fewer study ... --methods {first}, SelectTop(score_func={first!r}), or "
+        f"fewer.select.{functions[first].__name__}(X, y)."
+    )
+    lines = [f"{name:{width}}  {says[name]}" for name in names]
+    return "\n".join(["Scores of single columns, by which SelectTop ranks them:", *lines, use]) + "\n"
 
 
 def _rendered_methods(cards: list[Any], *, in_full: bool) -> str:

@@ -3,6 +3,7 @@
 import re
 import shutil
 import textwrap
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -15,7 +16,7 @@ from fewer.cli._app import app, told_plainly, warnings_as_notes, without_trailin
 if TYPE_CHECKING:
     from fewer.engine import Engine
     from fewer.facade import Study
-    from fewer.study import Plan, StudyData, StudyFolder, StudyState
+    from fewer.study import Clock, Plan, StudyData, StudyFolder, StudyState
 
 # Where facts begin in the lines of a plan.
 _PLAN_INDENT = 16
@@ -74,9 +75,10 @@ def study(
 
     The same command resumes a study that was stopped.
     """
+    started = time.perf_counter(), time.process_time()
     with told_plainly():
         from fewer.facade import check_theme, data_of, reading_of
-        from fewer.study import Plan, StudyError, StudyFolder, make_plan
+        from fewer.study import Clock, Plan, StudyError, StudyFolder, make_plan
 
         given = _reading.values(options)
         check_theme(given["theme"])
@@ -97,7 +99,8 @@ def study(
             write_out(_foreseen(made, data, jobs))
             return
         folder = StudyFolder(out if out is not None else _default_folder(made))
-        done = _carried_out(made, data, folder, engine, scheduler, jobs, quiet=quiet or as_json, theme=given["theme"])
+        shown: dict[str, Any] = {"quiet": quiet or as_json, "theme": given["theme"]}
+        done = _carried_out(made, data, folder, engine, scheduler, jobs, **shown, clock=Clock(*started))
         _show(done, as_json=as_json)
 
 
@@ -177,7 +180,7 @@ def studies(
 
 @app.command()
 def rm(
-    folders: Annotated[list[Path], typer.Argument(metavar="STUDY...", help="Folders of studies.", show_default=False)],
+    folders: Annotated[list[Path], typer.Argument(metavar="STUDY", help="Folders of studies.", show_default=False)],
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")] = False,
     force: Annotated[bool, typer.Option("--force", help="Stop a study that is running, then remove it.")] = False,
 ) -> None:
@@ -187,6 +190,8 @@ def rm(
 
         for folder in folders:
             where = StudyFolder(folder)
+            if not folder.exists():
+                raise StudyError(f"There is no study in {folder}: the folder does not exist.")
             try:
                 what = f"the study of {study_state(folder).source}"
             except StudyError:
@@ -227,6 +232,7 @@ def _carried_out(
     *,
     quiet: bool,
     theme: str = "screen",
+    clock: "Clock | None" = None,
 ) -> "Study":
     from fewer.facade import carry_out
     from fewer.study import StudyInterruptedError
@@ -235,7 +241,8 @@ def _carried_out(
         typer.secho(f"Study in {folder.path}", err=True)
     try:
         with _engine(engine, scheduler, jobs) as where, warnings_as_notes():
-            return carry_out(plan, data, folder, engine=where, progress=False if quiet else "auto", theme=theme)
+            progress = False if quiet else "auto"
+            return carry_out(plan, data, folder, engine=where, progress=progress, theme=theme, clock=clock)
     except StudyInterruptedError as stopped:
         typer.secho(str(stopped), fg="yellow", err=True)
         raise KeyboardInterrupt from None

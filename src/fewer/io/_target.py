@@ -10,9 +10,9 @@ scale; with n rows and k different values these rules are tried in order:
    the frequencies; more than 10 values also run from 0 or 1 without a gap (or are equally frequent up to a tenth), and
    beyond 20 values the factor is 2 and each has 5 rows;
 5. more than 10 values: numbers;
-6. frequencies that rise to one peak and fall to a rare largest value (less than 2% of the rows, or fewer than 5, and at
-   most a quarter of the peak), as those of counts do: numbers, if the values start at 0 and are four or more, or are
-   six or more;
+6. frequencies that rise to one peak and fall to a rare largest value (at most a quarter of the peak; of fewer than
+   eight values also less than 2% of the rows, or fewer than 5), as those of counts do: numbers, if the values start
+   at 0 and are four or more, or are six or more;
 7. all others: classes.
 """
 
@@ -31,6 +31,7 @@ _MOST_BALANCED_CLASSES = 20
 _MOST_NUMBERED_CLASSES = 100
 _RARE_SHARE = 0.02
 _RARE_ROWS = 5
+_MANY_STEPS = 8
 
 
 class Task(NamedTuple):
@@ -118,9 +119,12 @@ def missing_in(y: np.ndarray) -> np.ndarray:
 
 
 def task_of(y: np.ndarray, source: str, name: str, asked: str = "auto") -> Task:
-    """Task that a complete target sets, by the rules of this module, and why; a single value is an error."""
+    """Task that a complete target sets, by the rules of this module, and why.
+
+    A single value is an error, unless it is said what the target is: rows to score may be of one class.
+    """
     distinct = np.unique(y)
-    if len(distinct) < 2:
+    if len(distinct) < 2 and not (len(distinct) and asked in ("classification", "regression")):
         only = f" It is {distinct.tolist()[0]!r} in every row." if len(distinct) else ""
         raise TableError(
             f"{source}: the target {name!r} has only one value, so there is nothing to learn.{only} "
@@ -216,7 +220,9 @@ def _task_of_numbers(y: np.ndarray) -> Task:
     if _fall_like_counts(counts) and (n_values >= 6 or (lowest == 0 and n_values >= 4)):
         what = "counts" if lowest in (0, 1) else "a scale"
         return Task(
-            "regression", f"{between}, the highest of them rare, are taken as {what}{numbers}", "classification"
+            "regression",
+            f"{between}, whose frequencies fall from one peak to the highest, are taken as {what}{numbers}",
+            "classification",
         )
     return Task("multiclass", f"{between} are few, so they are taken as classes{classes}", "regression")
 
@@ -238,5 +244,7 @@ def _fall_like_counts(counts: np.ndarray) -> bool:
     slack = 2 * np.sqrt(counts[1:] + counts[:-1])
     steps = np.diff(counts)
     one_peak = (steps[:peak] >= -slack[:peak]).all() and (steps[peak:] <= slack[peak:]).all()
-    rare = counts[-1] < max(_RARE_SHARE * n, _RARE_ROWS) and 4 * counts[-1] <= counts.max()
+    # Of 8 or more classes in any order, less than 0.5% have one peak; fewer are counts only if the last is rare.
+    rare = len(counts) >= _MANY_STEPS or counts[-1] < max(_RARE_SHARE * n, _RARE_ROWS)
+    rare = rare and 4 * counts[-1] <= counts.max()
     return bool(one_peak and rare)

@@ -201,12 +201,13 @@ def _about_rows(description: Description) -> Iterator[str]:
 
 def _about_neighbours(description: Description) -> Iterator[str]:
     found = description.hubness
-    if found is not None and found.level == "warning":
+    if found is not None and found.level != "none":
         yield (
-            f"Nearest neighbours are unreliable here: {rounded_percent(found.never_listed)} of the rows are nobody's "
-            f"neighbour, and one row is the neighbour of {found.most_listed:,}. Methods that use neighbours (kNN, "
-            "clustering, outlier scores, imputation by neighbours) need fewer columns first, or distances that are "
-            "corrected for hubs (fewer.evaluate.secondary_distances)."
+            f"Nearest neighbours are {'unreliable' if found.level == 'warning' else 'less reliable'} here: "
+            f"{rounded_percent(found.never_listed)} of the rows are nobody's neighbour, and one row is the neighbour "
+            f"of {found.most_listed:,}. Methods that use neighbours (kNN, clustering, outlier scores, imputation by "
+            "neighbours) need fewer columns first, or distances that are corrected for hubs "
+            "(fewer.evaluate.secondary_distances)."
         )
 
 

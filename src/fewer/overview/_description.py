@@ -187,7 +187,7 @@ class Hubness:
 
     ``skewness`` is that of the counts, ``never_listed`` the share of the rows that are nobody's neighbour, and
     ``most_listed`` the largest count; ``dimension`` is how many dimensions the rows fill. ``level`` is "warning" for a
-    skewness above 2, else "note".
+    skewness above 2, "note" from 1.4 on, else "none".
     """
 
     rows: int

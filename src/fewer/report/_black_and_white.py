@@ -17,6 +17,8 @@ _STYLES = {
     _figures.VIOLET: ("#808080", "longdashdot", "x"),
     _figures.GREY: ("#808080", "dot", "circle-open"),
 }
+# Bars have no dash and no symbol: their greys lie further apart.
+_BARS = {_figures.GREY: "#bfbfbf", _figures.AMBER: "#404040"}
 _LIGHT_TO_DARK = [[0, "#f5f5f5"], [1, "#4d4d4d"]]
 _BOTH_SIDES = [[0, "#1a1a1a"], [0.5, "#f7f7f7"], [1, "#8c8c8c"]]
 _RGBA = re.compile(r"rgba\((\d+), *(\d+), *(\d+), *([\d.]+)\)")
@@ -69,7 +71,7 @@ def _trace(trace: dict[str, Any]) -> dict[str, Any]:
     """A trace with a dash or a symbol for its colour."""
     changed = _grey(trace)
     for part, place, choice in (("line", "dash", 1), ("marker", "symbol", 2)):
-        colour = (trace.get(part) or {}).get("color")
+        colour = _opaque((trace.get(part) or {}).get("color"))
         is_drawn = ("lines" if part == "line" else "markers") in trace.get("mode", "lines+markers")
         if trace.get("type", "scatter") != "scatter" or not is_drawn:
             continue
@@ -77,9 +79,17 @@ def _trace(trace: dict[str, Any]) -> dict[str, Any]:
             changed[part].setdefault(place, _STYLES[colour][choice])
         elif isinstance(colour, (list, tuple)) and all(each in _STYLES for each in colour):
             changed[part].setdefault(place, [_STYLES[each][choice] for each in colour])
+    if trace.get("type") == "bar" and trace["marker"].get("color") in _BARS:
+        changed["marker"]["color"] = _BARS[trace["marker"]["color"]]
     if "colorscale" in trace:
         changed["colorscale"] = _LIGHT_TO_DARK if len(trace["colorscale"]) == 2 else _BOTH_SIDES
     return changed
+
+
+def _opaque(colour: Any) -> Any:
+    """The colour of the palette that a translucent one was made of."""
+    found = _RGBA.fullmatch(colour) if isinstance(colour, str) else None
+    return "#" + "".join(f"{int(each):02x}" for each in found.groups()[:3]) if found else colour
 
 
 def _grey(part: Any) -> Any:

@@ -240,13 +240,14 @@ def _rows(description: "Description") -> Section | None:
 
 def _neighbours(description: "Description") -> Section | None:
     found = description.hubness
-    if found is None or found.level != "warning":
+    if found is None or found.level == "none":
         return None
     head = (
         f"{rounded_percent(found.never_listed)} of {counted(found.rows, 'row')} are never among the {found.neighbours} "
-        f"nearest of another; one is so {found.most_listed:,} times (skewness {found.skewness:.1f})"
+        f"nearest of another row; one row is among those of {found.most_listed:,} (skewness {found.skewness:.1f})"
     )
-    return "Nearest neighbours (warning)", [Text(head), Text(f"The rows fill about {found.dimension:.0f} dimensions")]
+    title = f"Nearest neighbours ({found.level})"
+    return title, [Text(head), Text(f"The rows fill about {found.dimension:.0f} dimensions")]
 
 
 def _table(*headers: str, justify: Any = "left") -> Table:

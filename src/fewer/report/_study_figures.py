@@ -1,7 +1,7 @@
 """The figures of a study: scores over the number of columns, scores of permuted tables, one bar for each column."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -143,7 +143,7 @@ def _heights(findings: "Findings") -> tuple[float, float]:
 
 
 def _set_curve_axes(figure: "go.Figure", findings: "Findings", sizes: list[int]) -> None:
-    narrow = _ticks(_round_numbers(sizes[-1], (1,)))
+    narrow = _ticks(sizes if _are_apart(sizes) else _round_numbers(sizes[-1], (1,)))
     wide = _ticks(sizes if len(sizes) <= _FEW_SIZES else _round_numbers(sizes[-1], (1, 2, 5)))
     figure.update_xaxes(type="log", **wide, tickangle=0)
     low, high = _heights(findings)
@@ -151,12 +151,18 @@ def _set_curve_axes(figure: "go.Figure", findings: "Findings", sizes: list[int])
     figure.update_layout(showlegend=True, margin={"t": 10, "b": 50, "r": 20}, meta=by_width("xaxis", wide, narrow))
 
 
-def by_width(axis: str, wide: dict[str, list], narrow: dict[str, list]) -> dict[str, dict[str, list]]:
+def by_width(axis: str, wide: dict[str, Any], narrow: dict[str, Any]) -> dict[str, dict[str, Any]]:
     """Ticks of an axis for wide and for narrow screens; the script of the page chooses."""
     return {
         "wide": {f"{axis}.{key}": value for key, value in wide.items()},
         "narrow": {f"{axis}.{key}": value for key, value in narrow.items()},
     }
+
+
+def _are_apart(sizes: list[int]) -> bool:
+    """Whether all sizes can be named on the logarithmic axis of a narrow screen."""
+    gaps = np.diff(np.log(sizes))
+    return bool((gaps > 0.09 * gaps.sum()).all())
 
 
 def _round_numbers(largest: int, steps: tuple[int, ...]) -> list[int]:
@@ -300,14 +306,20 @@ def predicted_figure(findings: "Findings") -> "go.Figure":
     return figure
 
 
-def _rows_figure(names: Sequence[str], x: str, *, row: int = 26) -> "go.Figure":
-    """A figure whose rows are 0, 1, 2 ... from the top, with a name at each; short ones for narrow screens too."""
-    wide = {"ticktext": [plotly_text(name) for name in names]}
-    narrow = {"ticktext": [plotly_text(name, _NARROW) for name in names]}
+def _rows_figure(names: Sequence[str], x: str, *, row: int = 26, two_lines: bool = False) -> "go.Figure":
+    """A figure whose rows are 0, 1, 2 ... from the top, with a name at each; short ones for narrow screens too.
+
+    With two lines, a long name is broken at its first comma on narrow screens, where letters are then smaller.
+    """
+    wide: dict[str, Any] = {"ticktext": [plotly_text(name) for name in names]}
+    narrow: dict[str, Any] = {"ticktext": [plotly_text(name, _NARROW) for name in names]}
+    if two_lines:
+        narrow["ticktext"] = [_in_two_lines(name) for name in names]
+        wide["tickfont.size"], narrow["tickfont.size"] = 13, 10
     figure = _figures.new_figure(x=x, height=60 + row * len(names))
     figure.update_yaxes(
         tickvals=list(range(len(names))),
-        **wide,
+        ticktext=wide["ticktext"],
         range=[len(names) - 0.4, -0.6],
         showgrid=False,
         ticks="",
@@ -317,6 +329,13 @@ def _rows_figure(names: Sequence[str], x: str, *, row: int = 26) -> "go.Figure":
     figure.update_xaxes(showgrid=True, gridcolor=_figures.translucent(_figures.GREY, 0.25))
     figure.update_layout(margin={"t": 10, "b": 50, "r": 20}, meta=by_width("yaxis", wide, narrow))
     return figure
+
+
+def _in_two_lines(name: str) -> str:
+    first, comma, second = name.partition(", ")
+    if len(name) <= _NARROW or not comma:
+        return plotly_text(name, _NARROW)
+    return f"{plotly_text(first, _NARROW)},<br>{plotly_text(second, _NARROW)}"
 
 
 def difference_figure(findings: "Findings") -> "go.Figure":
@@ -345,7 +364,8 @@ def _interval_figure(
     """A point with its interval in each row; the first may be one of its own kind."""
     import plotly.graph_objects as go
 
-    figure = _rows_figure([name for name, _, _ in rows], x)
+    # The names of candidates, a method and a learner, may take two lines; those of columns do not.
+    figure = _rows_figure([name for name, _, _ in rows], x, row=30 if has_first else 26, two_lines=has_first)
     for place, (name, middle, (low, high)) in enumerate(rows):
         first = has_first and place == 0
         colour = _figures.RED if first else _figures.BLUE
@@ -375,6 +395,7 @@ def _interval_figure(
     ends = [0.0, *(end for _, _, interval in rows for end in interval)]
     margin = 0.05 * (max(ends) - min(ends) or 1.0)
     figure.update_xaxes(tickformat="+.3~f", tickangle=0, nticks=7, range=[min(ends) - margin, max(ends) + margin])
+    figure.layout.meta["wide"]["xaxis.nticks"], figure.layout.meta["narrow"]["xaxis.nticks"] = 7, 5
     return figure
 
 

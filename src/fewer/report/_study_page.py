@@ -2,13 +2,14 @@
 
 Findings go in, a page comes out: figures as data that plotly.js (inlined) draws, tables that sort and filter, the plan
 as JSON. Everything that comes from the user's data is escaped; a policy in the page forbids any request, and any script
-but the two that belong to it.
+but the three that belong to it.
 
 Each figure has a caption, a description in words for screen readers, and a legend that wraps like text.
 """
 
 import json
 import re
+import zlib
 from base64 import b64encode
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -16,7 +17,7 @@ from functools import cache
 from hashlib import sha256
 from importlib.resources import files
 from pathlib import PurePath
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fewer._options import THEMES
 from fewer._wording import printable, signed
@@ -68,10 +69,10 @@ def study_page(
     if theme not in THEMES:
         raise ValueError(f"theme must be one of {', '.join(THEMES)}, not {theme!r}.")
     spent = seconds_by_candidate(seconds or {})
-    plotly_js, plotly_hash = _plotly_js()
-    script = _text("study.js")
+    plotly, unpack, script = _plotly(), _text("unpack.js"), _text("study.js")
     panels = {name: panel_of(name, answer.question) for name, answer in findings.shown.items()}
-    pictures = {name: picture for panel in panels.values() for name, picture in panel.pictures(findings).items()}
+    drawn = {name: panel.pictures(findings) for name, panel in panels.items()}
+    pictures = {name: picture for each in drawn.values() for name, picture in each.items()}
     pictures["first"] = _first_picture(findings)
     if theme == "print":
         from fewer.report._black_and_white import in_black_and_white, without_colours
@@ -96,7 +97,7 @@ def study_page(
         "unit": unit_of(findings),
         "duration": duration,
     }
-    sections = [_section(findings, name, panel, shared) for name, panel in panels.items()]
+    sections = [_section(findings, name, panel, shared | {"pictures": drawn[name]}) for name, panel in panels.items()]
     return (
         _environment()
         .get_template("study.html.j2")
@@ -117,8 +118,9 @@ def study_page(
             plan_json=Markup(_json_in_html(findings.plan.to_json())),
             css=Markup(_text("study.css")),
             script=Markup(script),
-            plotly_js=Markup(plotly_js),
-            script_hashes=f"'{plotly_hash}' '{_hash(script)}'",
+            plotly=plotly,
+            unpack=Markup(unpack),
+            script_hashes=" ".join(f"'{each}'" for each in (plotly.hash, _hash(unpack), _hash(script))),
         )
     )
 
@@ -128,8 +130,7 @@ def _section(findings: "Findings", name: str, panel: Panel, shared: Mapping[str,
     from markupsafe import Markup
 
     answer = findings.answers[name]
-    template = _environment().from_string(panel.body)
-    body = template.render(**shared, **panel.values(findings), pictures=panel.pictures(findings))
+    body = _template(panel.body).render(**shared, **panel.values(findings))
     return {
         **vars(panel),
         "heading": panel.heading or answer.question,
@@ -181,15 +182,33 @@ def _environment() -> Any:
 
 
 @cache
+def _template(source: str) -> Any:
+    return _environment().from_string(source)
+
+
+@cache
 def _text(name: str) -> str:
     return (files("fewer.report") / "templates" / name).read_text(encoding="utf-8")
 
 
+class PackedScript(NamedTuple):
+    """A script that the page unpacks: deflated, in base64; its size, what the policy knows it by, and its licence."""
+
+    packed: str
+    size: int
+    hash: str
+    licence: str
+
+
 @cache
-def _plotly_js() -> tuple[str, str]:
-    """plotly.js with the kinds of traces that the pages draw, at a quarter of the size of the whole."""
+def _plotly() -> PackedScript:
+    """plotly.js with the kinds of traces that the pages draw: a quarter of the whole, and packed half of that."""
     script = _text("plotly-cartesian.min.js")
-    return script, _hash(script)
+    data = script.encode()
+    packer = zlib.compressobj(9, zlib.DEFLATED, -zlib.MAX_WBITS)
+    packed = b64encode(packer.compress(data) + packer.flush()).decode()
+    head = script[: script.index("*/")].replace("*", " ").replace("/", " ", 1)
+    return PackedScript(packed, len(data), _hash(script), " ".join(head.replace("--", "-").split()))
 
 
 def _hash(script: str) -> str:
@@ -222,9 +241,12 @@ def _of(used: int, left_out: int) -> str:
     return f"{used:,} of {used + left_out:,}" if left_out else f"{used:,}"
 
 
-def _said(sentence: str) -> str:
-    """A sentence of the findings; a p-value is not broken over lines."""
-    return printable(sentence).replace("(p = ", "(p\u00a0=\u00a0").replace("(p <= ", "(p\u00a0<=\u00a0")
+def _said(sentence: str) -> Any:
+    """A sentence of the findings; a p-value and the name of an option are not broken over lines."""
+    from markupsafe import Markup, escape
+
+    text = printable(sentence).replace("(p = ", "(p\u00a0=\u00a0").replace("(p <= ", "(p\u00a0<=\u00a0")
+    return Markup(re.sub(r"(?<!\S)--[a-z][a-z-]*", r'<span class="option">\g<0></span>', str(escape(text))))
 
 
 def _between(interval: tuple[float, float], written: Callable[[float], str]) -> str:

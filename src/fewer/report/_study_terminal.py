@@ -73,6 +73,9 @@ class _Printer:
                 continue
             self._print_section(answer.question, self._text(answer.sentence))
         self._print_section(f"Best fixed-size score by number of {unit_of(findings)}", self._curve())
+        self._print_note(
+            "Fixed-size scores are those of the best of many, so they are higher than that of the first line."
+        )
         self._print_section("Columns", self._columns())
         if any(column.chosen and not column.frequency for column in findings.columns):
             self._print_note("0% in folds: chosen on all rows, but in no fold.")
@@ -117,7 +120,7 @@ class _Printer:
         low = min(self.findings.curve["simplest"], *curve["mean"])
         high = max(curve["mean"])
         marks = {self.findings.n_columns: "all", self.findings.curve["chosen"]["size"]: "chosen"}
-        table = _table(("columns", "right"), ("score", "right"), ("", "left"))
+        table = _table((unit_of(self.findings), "right"), ("score", "right"), ("", "left"))
         for size, mean in zip(curve["sizes"], curve["mean"], strict=True):
             filled = round(_LONGEST_BAR * (mean - low) / (high - low)) if high > low else _LONGEST_BAR
             bar = ("#" if self.plain else "█") * filled
@@ -126,7 +129,7 @@ class _Printer:
         return table
 
     def _columns(self) -> Table:
-        table = _table(("name", "left"), ("in folds", "right"), ("importance", "right"), ("effect", "left"))
+        table = _table(("name", "left"), ("in folds", "right"), ("selection score", "right"), ("effect", "left"))
         chosen = [column for column in self.findings.columns if column.chosen]
         shown = chosen[:_MOST_COLUMNS]
         for column in shown:

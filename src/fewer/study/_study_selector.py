@@ -12,16 +12,16 @@ from sklearn.utils.validation import check_is_fitted, check_random_state
 
 from fewer._estimators import Interval, StrOptions, fit_context, validated
 from fewer.catalogue import method
-from fewer.study._answers import findings_of
-from fewer.study._candidates import PRESETS
-from fewer.study._folder import StudyFolder, TemporaryFolder
-from fewer.study._journal import Journal
-from fewer.study._plan import make_plan
-from fewer.study._run import run_plan
-from fewer.study._study_data import study_data
+from fewer.study.answers._answers import findings_of
+from fewer.study.files._folder import StudyFolder, TemporaryFolder
+from fewer.study.files._journal import Journal
+from fewer.study.plan._candidates import PRESETS
+from fewer.study.plan._plan import make_plan
+from fewer.study.table._study_data import study_data
+from fewer.study.work._run import run_plan
 
 if TYPE_CHECKING:
-    from fewer.study._findings import Findings
+    from fewer.study.answers._findings import Findings
 
 
 def _examples() -> list[Any]:

@@ -18,7 +18,7 @@ _CANDIDATE_HEADINGS = (
         "Difference to the same learner with all columns on the same folds, with its confidence interval",
     ),
     (
-        "Winner minus it",
+        "Winner minus this",
         "number",
         "Candidate score of the winner minus that of this candidate on the same folds, with its confidence interval; "
         "negative where this candidate scores higher, but needs more columns",

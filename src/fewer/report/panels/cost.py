@@ -14,14 +14,15 @@ def _pictures(findings: "Findings") -> dict[str, Picture]:
     found = findings.cost.evidence
     if not found:
         return {}
-    figure = new_figure(x="share of the rows that is called positive", y="cost of a held-out row", height=320)
+    predicted = f"predicted {found['positive']}"
+    figure = new_figure(x=f"share of the rows that is {predicted}", y="cost of a held-out row", height=320)
     for name, words, colour in (("fewer", "fewer columns", BLUE), ("all", "all columns", AMBER)):
         dash = "solid" if name == "fewer" else "dash"  # so that both are seen where they agree
         figure.add_trace(line(words, found["shares"], found[name]["curve"], colour, line_dash=dash))
     figure.add_trace(line("same decision for every row", [0, 1], [found["constant"]] * 2, GREY, line_dash="dot"))
     figure.update_xaxes(tickformat=".0%")
     figure.update_layout(showlegend=True, margin={"t": 10, "b": 50, "r": 20})
-    caption = "Cost of a held-out row, over the share of rows with the highest scores that is called positive."
+    caption = f"Cost of a held-out row, over the share of rows with the highest scores that is {predicted}."
     return {"cost": Picture(figure, caption, findings.cost.sentence)}
 
 

@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING
 
+from fewer._wording import counted
 from fewer.report._panel import Panel, Picture
 from fewer.report._study_figures import curve_figure
 from fewer.report._study_numbers import Shown, metric_of, unit_of
@@ -16,7 +17,8 @@ def _pictures(findings: "Findings") -> dict[str, Picture]:
             curve_figure(findings, with_others=True),
             "Fixed-size scores on held-out rows over the number of columns, on a logarithmic axis: each candidate in "
             "grey, the best of all candidates at each number in blue. Triangles at the bottom: the numbers "
-            "that the folds chose.",
+            "that the folds chose. Fixed-size scores are those of the best of many, so they are higher than that of "
+            "the first line.",
             curve_in_words(findings),
         )
     }
@@ -27,7 +29,7 @@ def curve_in_words(findings: "Findings") -> str:
     curve, chosen = findings.curve["frontier"], findings.curve["chosen"]
     at = dict(zip(curve["sizes"], curve["mean"], strict=True))
     sizes = sorted({curve["sizes"][0], chosen["size"], curve["sizes"][-1]})
-    reached = ", ".join(f"{at[size]:.3f} with {size:,} column{'s' * (size > 1)}" for size in sizes)
+    reached = ", ".join(f"{at[size]:.3f} with {counted(size, findings.unit)}" for size in sizes)
     return (
         f"The best candidate reaches {metric_of(findings)} {reached}. The best learner with all columns reaches "
         f"{findings.fewer_help.evidence['with_all']:.3f}, the baseline {findings.curve['simplest']:.3f}. The chosen "

@@ -19,7 +19,12 @@ _COLUMN_HEADINGS = (
         "Share of the folds in which it was chosen, from their training rows; 0% for a chosen column: chosen on all "
         "rows, but in no fold",
     ),
-    ("Importance", "number", "Score that the winning selection method gives the column on all rows, in its own unit"),
+    (
+        "Selection score",
+        "number",
+        "Score that the winning selection method gives the column on all rows, in its own unit; in an elimination, "
+        "that of the step in which the column was removed, so that it does not always decrease with the rank",
+    ),
     ("Effect", "text", "Direction of its association with the target, on all rows"),
     ("Size", "number", "Size of the effect: correlation with the target, or difference of standardised class means"),
     ("Redundant with", "text", "Columns among the best whose absolute correlation with it is 0.9 or more"),

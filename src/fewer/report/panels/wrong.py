@@ -30,4 +30,4 @@ def _number(findings: "Findings") -> Shown | None:
     return Shown("Median absolute error", f"{answer.number:.4g}")
 
 
-PANEL = Panel("wrong", "Which rows are wrong?", _number, _pictures, '{% include "panel_wrong.html.j2" %}')
+PANEL = Panel("wrong", "Where wrong?", _number, _pictures, '{% include "panel_wrong.html.j2" %}')

@@ -2,7 +2,7 @@
 
 // Figures: drawn from the data beside them, in the colours of the page.
 const NARROW = 560;
-const PAPER = { width: 660, height: 180, margins: 60, row: 17 };
+const PAPER = { width: 660, share: 0.62, margins: 60, row: 17, title: 12 };
 const plots = [...document.querySelectorAll(".plot")];
 const dark = matchMedia("(prefers-color-scheme: dark)");
 const inkOf = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
@@ -11,42 +11,75 @@ const inkOf = (name) => getComputedStyle(document.documentElement).getPropertyVa
 const fitted = (layout, width) => ({
   "font.color": inkOf("--soft"),
   "xaxis.title.font.size": width < NARROW ? 10 : 14,
+  "yaxis.title.font.size": width < NARROW ? 11 : 14,
   ...(layout.meta ? layout.meta[width < NARROW ? "narrow" : "wide"] : {}),
 });
-for (const holder of plots) {
-  const figure = JSON.parse(document.getElementById(holder.dataset.figure).textContent);
-  const { layout } = figure;
+const put = (layout, path, value) => {
+  const names = path.split(".");
+  const last = names.pop();
+  names.reduce((inner, name) => (inner[name] ??= {}), layout)[last] = value;
+};
+const draw = (holder) => {
+  const { data, layout } = JSON.parse(document.getElementById(holder.dataset.figure).textContent);
   layout.autosize = true;
   layout.dragmode = false;
-  Plotly.newPlot(holder, figure.data, layout, { responsive: true, displayModeBar: false });
-  Plotly.relayout(holder, fitted(layout, holder.clientWidth));
-}
-const redraw = () => {
-  for (const holder of plots) Plotly.relayout(holder, fitted(holder.layout, holder.clientWidth));
+  for (const [path, value] of Object.entries(fitted(layout, holder.clientWidth))) put(layout, path, value);
+  Plotly.newPlot(holder, data, layout, { displayModeBar: false });
+  holder.drawnWidth = holder.clientWidth;
 };
+
+// The first figure is there when the page is; the others follow one by one, so that the page can be read meanwhile.
+const waiting = [...plots];
+const drawNext = () => {
+  if (waiting.length) draw(waiting.shift());
+  if (waiting.length) setTimeout(drawNext);
+  else document.documentElement.dataset.figures = "drawn";
+};
+drawNext();
+const drawn = () => plots.slice(0, plots.length - waiting.length);
+const refit = (holder) => {
+  holder.drawnWidth = holder.clientWidth;
+  Plotly.relayout(holder, fitted(holder.layout, holder.clientWidth));
+};
+const redraw = () => drawn().forEach(refit);
 dark.addEventListener("change", redraw);
+
+// Figures in view are drawn anew in the frame in which their width changes, the others when it rests.
+let printing = false;
 let resized;
-addEventListener("resize", () => {
+const inView = (holder) => {
+  const box = holder.getBoundingClientRect();
+  return box.bottom > 0 && box.top < innerHeight;
+};
+const outgrown = (holder) => !printing && holder.clientWidth > 0 && holder.drawnWidth !== holder.clientWidth;
+const widths = new ResizeObserver(() => {
+  const wrong = drawn().filter(outgrown);
+  wrong.filter(inView).forEach(refit);
   clearTimeout(resized);
-  resized = setTimeout(redraw, 150);
+  if (wrong.length) resized = setTimeout(() => drawn().filter(outgrown).forEach(refit), 150);
 });
+for (const holder of plots) widths.observe(holder);
 
 // On paper figures have the width of a page and dark ink, and nothing is folded away.
 let folded = [];
 addEventListener("beforeprint", () => {
+  printing = true;
   folded = [...document.querySelectorAll("details:not([open])")];
   for (const each of folded) each.open = true;
+  while (waiting.length) draw(waiting.shift());
   for (const holder of plots) {
     const change = { ...fitted(holder.layout, PAPER.width), autosize: false, width: PAPER.width, "font.color": "#333" };
-    // Pictures with a row for each name need room for all of them.
-    const names = holder.layout.yaxis.tickvals;
-    change.height = names ? PAPER.margins + PAPER.row * names.length : PAPER.height;
+    change["xaxis.title.font.size"] = change["yaxis.title.font.size"] = PAPER.title;
+    // Less high than on a screen, but pictures with a row for each name need room for all of them.
+    const rows = holder.layout.yaxis.tickvals?.length ?? 0;
+    change.height = Math.round(Math.max(PAPER.share * holder.layout.height, PAPER.margins + PAPER.row * rows));
     Plotly.relayout(holder, change);
     holder.screenHeight = holder.style.height;
     holder.style.height = "auto";
   }
 });
 addEventListener("afterprint", () => {
+  printing = false;
   for (const each of folded) each.open = false;
   for (const holder of plots) {
     holder.style.height = holder.screenHeight;
@@ -54,6 +87,20 @@ addEventListener("afterprint", () => {
   }
   redraw();
 });
+
+// A table that goes on beyond its frame fades out on that side.
+const fade = (frame) => {
+  frame.classList.toggle("more-right", frame.scrollLeft + frame.clientWidth < frame.scrollWidth - 1);
+  frame.classList.toggle("more-below", frame.scrollTop + frame.clientHeight < frame.scrollHeight - 1);
+};
+const frames = new ResizeObserver((changed) => {
+  for (const { target } of changed) fade(target.closest(".scroll"));
+});
+for (const frame of document.querySelectorAll(".scroll")) {
+  frames.observe(frame);
+  frames.observe(frame.firstElementChild);
+  frame.addEventListener("scroll", () => fade(frame), { passive: true });
+}
 
 // Tables: headings sort, cells without a value come last either way.
 const languageOrder = new Intl.Collator(undefined, { numeric: true });

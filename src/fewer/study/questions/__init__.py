@@ -10,7 +10,7 @@ from functools import cache
 from importlib.metadata import entry_points
 
 from fewer.study._errors import StudyError
-from fewer.study._question import Question
+from fewer.study.answers._question import Question
 
 GROUP = "fewer.questions"
 

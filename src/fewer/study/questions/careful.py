@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fewer.study._budget import BUDGET
-from fewer.study._coded import decoded, words_of
-from fewer.study._plan import Plan
-from fewer.study._question import Answer, Finished, Here, Question, Verdict
-from fewer.study._scores import AllScores
-from fewer.study._weights import takes_weights
-from fewer.study._work import MOST_TEST_ROWS, MOST_TRAINING_ROWS, Bench
+from fewer.study.answers._question import Answer, Finished, Here, Question, Verdict
+from fewer.study.answers._scores import AllScores
+from fewer.study.plan._budget import BUDGET
+from fewer.study.plan._plan import Plan
+from fewer.study.table._coded import decoded, words_of
+from fewer.study.table._weights import takes_weights
+from fewer.study.work._work import MOST_TEST_ROWS, MOST_TRAINING_ROWS, Bench
 
 if TYPE_CHECKING:
     from fewer.io import Dataset
@@ -24,7 +24,6 @@ CAUTIONS = "cautions"
 
 _FEW_ROWS = 30
 _RARE_CLASS = 0.1
-_HUB_SKEWNESS = 1.4
 _LEVEL = 0.01
 _UNSTABLE = 0.5
 _LEVELS = ("critical", "warning", "note")
@@ -243,7 +242,7 @@ def missing_with_target(dataset: "Dataset") -> list[str]:
 def _hubs(description: "Description") -> list[Caution]:
     """Whether a few rows are the neighbours of very many, and many rows of none."""
     found = description.hubness
-    if found is None or found.skewness < _HUB_SKEWNESS:
+    if found is None or found.level == "none":
         return []
     return caution(
         found.level,
@@ -287,7 +286,8 @@ def time_limit(done: Finished) -> list[Caution]:
     if BUDGET not in done.work:
         return caution("note", "time limit") if done.plan.skipped else []
     decided = done.work[BUDGET]
-    return caution("note", "time limit", **decided) if decided["falls_short"] else []
+    falls_short = decided["falls_short"] or done.plan.n_permutations < decided["asked"]["n_permutations"]
+    return caution("note", "time limit", **decided) if falls_short else []
 
 
 QUESTION = Question("careful", TITLE, answer, lambda plan, scores, work: [Here(CAUTIONS, do_cautions)], place=80)

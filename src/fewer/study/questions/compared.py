@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 
 from fewer.evaluate import corrected_interval
-from fewer.study._question import Answer, Finished, Question, Verdict
-from fewer.study._scores import AllScores
+from fewer.study.answers._question import Answer, Finished, Question, Verdict
+from fewer.study.answers._scores import AllScores
 
 TITLE = "Compared with what?"
 

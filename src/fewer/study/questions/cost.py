@@ -13,11 +13,12 @@ import numpy as np
 
 from fewer._kernels._one_thread import one_thread
 from fewer.evaluate import corrected_interval
-from fewer.study._plan import Plan, costs_in
-from fewer.study._predictions import fitted_cell
-from fewer.study._question import Answer, Finished, Payloads, Pieces, Question, Verdict
-from fewer.study._scores import AllScores
-from fewer.study._work import Bench
+from fewer.study.answers._question import Answer, Finished, Payloads, Pieces, Question, Verdict
+from fewer.study.answers._scores import AllScores
+from fewer.study.model._calibration import weights_of
+from fewer.study.plan._plan import Plan, costs_in
+from fewer.study.work._predictions import fitted_cell, weights_in
+from fewer.study.work._work import Bench
 
 TITLE = "What do the decisions cost?"
 _PROCEDURES = ("fewer", "all")
@@ -58,7 +59,8 @@ def do_cost(work: CostWork, bench: Bench) -> dict[str, Any]:
     with one_thread():
         found = [[float(f"{value:.6g}") for value in _scores_of(cell, work, bench)] for cell in work.cells]
     truth = [int(label == positive) for label in y[fold.test]]
-    return {"positive": str(positive), "truth": truth, **dict(zip(_PROCEDURES, found, strict=True))}
+    scored = dict(zip(_PROCEDURES, found, strict=True))
+    return {"positive": str(positive), "truth": truth, **weights_in(bench, fold.test), **scored}
 
 
 def _scores_of(cell: tuple[int, int], work: CostWork, bench: Bench) -> np.ndarray:
@@ -72,20 +74,24 @@ def _scores_of(cell: tuple[int, int], work: CostWork, bench: Bench) -> np.ndarra
     raise ValueError(f"{name} gives neither probabilities nor decision values, by which rows are ordered")
 
 
-def ranks(scores: np.ndarray) -> np.ndarray:
+def ranks(scores: np.ndarray, weights: np.ndarray | None = None) -> np.ndarray:
     """Place of each row from the highest score (near 0) to the lowest (near 1); the same for equal scores.
+
+    It is the share of rows, or of their weights, with a higher score, plus half of those with the same.
 
     Examples
     --------
     >>> ranks(np.array([5.0, 1.0, 1.0, 9.0]))
     array([0.375, 0.75 , 0.75 , 0.125])
     """
-    from scipy.stats import rankdata
+    _, place = np.unique(-np.asarray(scores), return_inverse=True)
+    of_value = np.bincount(place, weights)
+    return ((np.cumsum(of_value) - of_value / 2) / of_value.sum())[place]
 
-    return (rankdata(-np.asarray(scores)) - 0.5) / len(scores)
 
-
-def cheapest_share(places: np.ndarray, positive: np.ndarray, fn: float, fp: float) -> float:
+def cheapest_share(
+    places: np.ndarray, positive: np.ndarray, fn: float, fp: float, weights: np.ndarray | None = None
+) -> float:
     """Share of the rows to call positive that costs least.
 
     Examples
@@ -94,7 +100,8 @@ def cheapest_share(places: np.ndarray, positive: np.ndarray, fn: float, fp: floa
     0.75
     """
     order = np.argsort(places, kind="stable")
-    sorted_places, calls = places[order], np.where(positive[order] == 1, -fn, fp)
+    sorted_places, calls = places[order], np.where(positive == 1, -fn, fp)[order]
+    calls = calls if weights is None else calls * weights[order]
     costs = np.concatenate([[0.0], np.cumsum(calls)])  # of calling the first 0, 1, ... rows, above calling none
     ends = np.concatenate([[True], sorted_places[1:] > sorted_places[:-1], [True]])  # equal rows are called together
     best = int(np.argmin(np.where(ends, np.round(costs, 10), np.inf)))
@@ -103,33 +110,47 @@ def cheapest_share(places: np.ndarray, positive: np.ndarray, fn: float, fp: floa
     return float((sorted_places[best - 1] + sorted_places[best]) / 2)
 
 
-def _together(folds: list[tuple[np.ndarray, np.ndarray]]) -> tuple[np.ndarray, np.ndarray]:
-    """Places of the rows of some folds, and which of them are positive."""
-    return np.concatenate([places for places, _ in folds]), np.concatenate([positive for _, positive in folds])
+FoldRows = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 
-def costs_of_folds(folds: list[list[tuple[np.ndarray, np.ndarray]]], fn: float, fp: float) -> dict[str, Any]:
-    """Cost of a row of each fold (places, positive), at the share that costs least on the other folds of the repeat."""
+def _together(folds: list[FoldRows]) -> list[np.ndarray]:
+    """Places of the rows of some folds, which of them are positive, and their weights."""
+    return [np.concatenate(part) for part in zip(*folds, strict=True)]
+
+
+def costs_of_folds(folds: list[list[FoldRows]], fn: float, fp: float) -> dict[str, Any]:
+    """Cost of a row of each fold, at the share that costs least on the other folds of the repeat.
+
+    A fold is the places of its rows, which of them are positive, and their weights.
+    """
     costs, errors = [], np.zeros(2)
     for repeat in folds:
-        for held_out, (places, positive) in enumerate(repeat):
-            seen, known = _together([each for number, each in enumerate(repeat) if number != held_out])
-            share = cheapest_share(seen, known, fn, fp)
-            missed = np.count_nonzero((places >= share) & (positive == 1))
-            called = np.count_nonzero((places < share) & (positive == 0))
-            costs.append((fn * missed + fp * called) / len(places))
+        for held_out, (places, positive, weights) in enumerate(repeat):
+            seen, known, of_seen = _together([each for number, each in enumerate(repeat) if number != held_out])
+            share = cheapest_share(seen, known, fn, fp, of_seen)
+            missed = weights[(places >= share) & (positive == 1)].sum()
+            called = weights[(places < share) & (positive == 0)].sum()
+            costs.append((fn * missed + fp * called) / weights.sum())
             errors += missed, called
-    places, positive = _together([each for repeat in folds for each in repeat])
+    places, positive, weights = _together([each for repeat in folds for each in repeat])
+    n_positive, n_negative = (max(weights[positive == label].sum(), 1e-12) for label in (1, 0))
     return {
-        "share": cheapest_share(places, positive, fn, fp),
+        "share": cheapest_share(places, positive, fn, fp, weights),
         "by_fold": np.reshape(costs, (len(folds), -1)).tolist(),
         "cost": float(np.mean(costs)),
-        "recall": float(1 - errors[0] / max(positive.sum(), 1)),
-        "false_positive_rate": float(errors[1] / max((positive == 0).sum(), 1)),
+        "recall": float(1 - errors[0] / n_positive),
+        "false_positive_rate": float(errors[1] / n_negative),
         "curve": [
-            float(np.mean(np.where(positive == 1, fn * (places >= share), fp * (places < share)))) for share in _SHARES
+            float(np.average(np.where(positive == 1, fn * (places >= share), fp * (places < share)), weights=weights))
+            for share in _SHARES
         ],
     }
+
+
+def _fold_rows(payload: dict[str, Any], procedure: str) -> FoldRows:
+    """What a fold's decisions are made of."""
+    weights = weights_of(payload)
+    return ranks(np.array(payload[procedure]), weights), np.array(payload["truth"]), weights
 
 
 @dataclass(frozen=True)
@@ -156,7 +177,7 @@ def answer(done: Finished) -> CostAnswer:
     by_repeat = [payloads[start : start + plan.n_folds] for start in range(0, len(payloads), plan.n_folds)]
     found = {
         name: costs_of_folds(
-            [[(ranks(np.array(each[name])), np.array(each["truth"])) for each in repeat] for repeat in by_repeat],
+            [[_fold_rows(each, name) for each in repeat] for repeat in by_repeat],
             fn,
             fp,
         )
@@ -165,7 +186,8 @@ def answer(done: Finished) -> CostAnswer:
     few, everything = (found[name] for name in _PROCEDURES)
     difference = np.array(few["by_fold"]) - np.array(everything["by_fold"])
     interval = corrected_interval(difference, plan.confidence, scores.test_ratio)
-    share = float(np.mean([label for payload in by_repeat[0] for label in payload["truth"]]))
+    weights = np.concatenate([weights_of(payload) for payload in by_repeat[0]])
+    share = float(np.average([label for payload in by_repeat[0] for label in payload["truth"]], weights=weights))
     constant = min(fn * share, fp * (1 - share))
     verdict = Verdict.BETTER if interval[1] < 0 else Verdict.NO if interval[0] > 0 else Verdict.NOT_SHOWN
     evidence = {

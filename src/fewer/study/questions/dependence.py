@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fewer._wording import counted
-from fewer.study._final import FINAL, do_final
-from fewer.study._plan import Plan
-from fewer.study._preparation import fit_prepared, preparation, prepared_names
-from fewer.study._question import Answer, Finished, Here, Payloads, Question, Verdict
-from fewer.study._work import Bench, sample_of_rows, seed_of
+from fewer.study.answers._question import Answer, Finished, Here, Payloads, Question, Verdict
+from fewer.study.model._final import FINAL, do_final
+from fewer.study.plan._plan import Plan
+from fewer.study.work._preparation import fit_prepared, preparation, prepared_names
+from fewer.study.work._work import Bench, sample_of_rows, seed_of
 
 if TYPE_CHECKING:
-    from fewer.study._scores import AllScores
+    from fewer.study.answers._scores import AllScores
 
 TITLE = "What depends on what?"
 DEPENDENCE = "dependence"

@@ -1,8 +1,8 @@
 """Does using fewer features help? The rule against the best learner with all columns, cross-indexed."""
 
-from fewer.study._plan import Plan
-from fewer.study._question import Answer, Finished, Question, Verdict
-from fewer.study._scores import AllScores
+from fewer.study.answers._question import Answer, Finished, Question, Verdict
+from fewer.study.answers._scores import AllScores
+from fewer.study.plan._plan import Plan
 
 TITLE = "Does using fewer features help?"
 
@@ -24,6 +24,7 @@ def answered(plan: Plan, scores: AllScores) -> Answer:
         "above_margin": claim.above_margin,
         "above_margin_interval": claim.above_margin_interval,
         "rows_needed": claim.rows_needed,
+        "is_close": claim.is_close,
         "keeps_all": not scores.winner.reduces,
         "by_candidate": {
             each.name: {"over_same_learner": each.indexed.benefit, "interval": each.indexed.interval}

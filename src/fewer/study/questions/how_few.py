@@ -5,10 +5,10 @@ from typing import Any
 
 import numpy as np
 
-from fewer.study._final import FINAL, do_final
-from fewer.study._plan import Parsimony, Plan
-from fewer.study._question import Answer, Finished, Here, Question, Verdict
-from fewer.study._scores import AllScores
+from fewer.study.answers._question import Answer, Finished, Here, Question, Verdict
+from fewer.study.answers._scores import AllScores
+from fewer.study.model._final import FINAL, do_final
+from fewer.study.plan._plan import Parsimony, Plan
 
 TITLE = "How few?"
 # Shares of the gain given up for fewer columns, for which the report shows score and columns.

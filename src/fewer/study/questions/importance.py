@@ -33,14 +33,14 @@ from scipy import sparse
 from fewer._estimators import model_score
 from fewer._kernels._one_thread import one_thread
 from fewer.evaluate import corrected_interval
-from fewer.study._final import FINAL, do_final
-from fewer.study._plan import Plan
-from fewer.study._predictions import Cell, fitted_cell
-from fewer.study._question import Answer, Finished, Here, Payloads, Pieces, Question, Verdict
-from fewer.study._scores import AllScores, CandidateScores
-from fewer.study._scoring import scorer_named, scoring_of
-from fewer.study._weights import weighted_score
-from fewer.study._work import Bench, seed_of
+from fewer.study.answers._question import Answer, Finished, Here, Payloads, Pieces, Question, Verdict
+from fewer.study.answers._scores import AllScores, CandidateScores
+from fewer.study.model._final import FINAL, do_final
+from fewer.study.plan._plan import Plan
+from fewer.study.plan._scoring import scorer_named, scoring_of
+from fewer.study.table._weights import weighted_score
+from fewer.study.work._predictions import Cell, fitted_cell
+from fewer.study.work._work import Bench, seed_of
 
 TITLE = "How much does each column matter?"
 _MOST_COLUMNS = 30

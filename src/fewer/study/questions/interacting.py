@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from fewer.study._null_test import PermutationAnswer, null_evidence, null_work
-from fewer.study._plan import Plan
-from fewer.study._question import Finished, Question, Verdict
-from fewer.study._work import Null
+from fewer.study.answers._question import Finished, Question, Verdict
+from fewer.study.plan._plan import Plan
+from fewer.study.work._null_test import PermutationAnswer, null_evidence, null_work
+from fewer.study.work._work import Null
 
 TITLE = "Do columns interact?"
 NULL: Null = "features_within_class"
@@ -21,7 +21,13 @@ def answered(plan: Plan, null: dict[str, Any]) -> PermutationAnswer:
     p = null["p_value"]
     nulls: dict[str, Any] = {NULL: null}
     if p is None:
-        why = "the test needs classes" if not plan.classify else "the number of permutations is 0"
+        why = (
+            "the test needs classes"
+            if not plan.classify
+            else "there was no time for the test"
+            if QUESTION.id in plan.untested
+            else "the number of permutations is 0"
+        )
         return PermutationAnswer(Verdict.NOT_TESTED, reason=why, nulls=nulls)
     no_better = sum(score <= null["observed"] for score in null["scores"])
     increases = (1 + no_better) / (1 + len(null["scores"])) <= plan.level

@@ -2,11 +2,11 @@
 
 from typing import Any
 
-from fewer.study._null_test import PermutationAnswer, null_evidence, null_work
-from fewer.study._plan import Plan
-from fewer.study._question import Finished, Question, Verdict
-from fewer.study._scores import AllScores
-from fewer.study._work import Null
+from fewer.study.answers._question import Finished, Question, Verdict
+from fewer.study.answers._scores import AllScores
+from fewer.study.plan._plan import Plan
+from fewer.study.work._null_test import PermutationAnswer, null_evidence, null_work
+from fewer.study.work._work import Null
 
 TITLE = "Can the target be predicted?"
 NULL: Null = "labels"

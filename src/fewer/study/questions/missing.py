@@ -12,16 +12,16 @@ import numpy as np
 from fewer._kernels._one_thread import one_thread
 from fewer.catalogue import imputer_named
 from fewer.evaluate import corrected_interval
-from fewer.study._coded import words_of
-from fewer.study._question import Answer, Finished, Here, Question, Verdict
-from fewer.study._recipes import seeded
-from fewer.study._scoring import scorer_named
-from fewer.study._work import Bench, FoldWork, learner_of, seed_of
+from fewer.study.answers._question import Answer, Finished, Here, Question, Verdict
+from fewer.study.plan._recipes import seeded
+from fewer.study.plan._scoring import scorer_named
+from fewer.study.table._coded import words_of
+from fewer.study.work._work import Bench, FoldWork, learner_of, seed_of
 
 if TYPE_CHECKING:
     from fewer.complete import CompletionScore
     from fewer.io import Dataset
-    from fewer.study._scores import AllScores, CandidateScores
+    from fewer.study.answers._scores import AllScores, CandidateScores
 
 TITLE = "Missing values"
 MISSING = "missing"

@@ -12,16 +12,16 @@ import numpy as np
 
 from fewer._wording import metric_words
 from fewer.evaluate import corrected_interval
-from fewer.study._calibration import Responses
-from fewer.study._plan import Plan, costs_in
-from fewer.study._predictions import PROCEDURES, prediction_pieces, prediction_works
-from fewer.study._question import Answer, Finished, Question, Verdict
-from fewer.study._scores import best_possible
+from fewer.study.answers._question import Answer, Finished, Question, Verdict
+from fewer.study.answers._scores import best_possible
+from fewer.study.model._calibration import Responses, weights_of
+from fewer.study.model._calibration_check import in_bins
+from fewer.study.plan._plan import Plan, costs_in
+from fewer.study.work._predictions import PROCEDURES, prediction_pieces, prediction_works
 
 TITLE = "How good are the predictions?"
 _PLACES = np.linspace(0, 1, 41)
 _MOST_CLASSES = 6
-_N_BINS = 10
 _MOST_POINTS = 500
 
 
@@ -67,13 +67,14 @@ def _counts(pieces: list[dict[str, Any]]) -> dict[str, int]:
     return {str(label): int(count) for label, count in zip(labels, counts, strict=True)}
 
 
-def _of_class(piece: dict[str, Any], procedure: int, label: str) -> tuple[np.ndarray, np.ndarray] | None:
-    """Which held-out rows belong to a class, and the value that a procedure gives them for it."""
+def _of_class(piece: dict[str, Any], procedure: int, label: str) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
+    """Which held-out rows belong to a class, the value that a procedure gives them for it, and their weights."""
     found = piece["procedures"][procedure]
+    weights = weights_of(piece)
     truth = np.array([each == label for each in piece["truth"]])
-    if label not in found.get("classes", []) or truth.all() or not truth.any():
+    if label not in found.get("classes", []) or not (weights[truth].any() and weights[~truth].any()):
         return None
-    return truth, np.array(found["values"])[:, found["classes"].index(label)]
+    return truth, np.array(found["values"])[:, found["classes"].index(label)], weights
 
 
 def _classes(plan: Plan, pieces: list[dict[str, Any]]) -> list[str]:
@@ -94,7 +95,7 @@ def _curves(plan: Plan, pieces: list[dict[str, Any]], test_ratio: float) -> list
             if len(folds) < 2:
                 continue
             curve: dict[str, Any] = {"procedure": PROCEDURES[procedure], "label": label, "n_folds": len(folds)}
-            curve["share"] = float(np.mean([truth.mean() for truth, _ in folds]))
+            curve["share"] = float(np.mean([np.average(truth, weights=weights) for truth, _, weights in folds]))
             for name, of_fold in (("roc", roc_of_fold), ("precision_recall", precision_of_fold)):
                 lines, areas = zip(*(of_fold(*pair) for pair in folds), strict=True)
                 means, ends = _band(np.array(lines), plan.confidence, test_ratio, plan.n_folds)
@@ -115,39 +116,42 @@ def _band(
     return np.round(lines.mean(axis=0), 4).tolist(), rounded
 
 
-def roc_of_fold(truth: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, float]:
+def roc_of_fold(truth: np.ndarray, values: np.ndarray, weights: np.ndarray | None = None) -> tuple[np.ndarray, float]:
     """The highest true positive rate at fixed false positive rates, and the area below the curve."""
     from sklearn.metrics import auc, roc_curve
 
-    false, true, _ = roc_curve(truth, values, drop_intermediate=False)
+    false, true, _ = roc_curve(truth, values, drop_intermediate=False, sample_weight=weights)
     found = np.interp(_PLACES, false, true)
     found[0] = true[false == 0].max()
     return found, float(auc(false, true))
 
 
-def precision_of_fold(truth: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, float]:
+def precision_of_fold(
+    truth: np.ndarray, values: np.ndarray, weights: np.ndarray | None = None
+) -> tuple[np.ndarray, float]:
     """Precision at the highest threshold that reaches each recall, and the average precision."""
     from sklearn.metrics import average_precision_score, precision_recall_curve
 
-    precision, recall, _ = precision_recall_curve(truth, values)
+    precision, recall, _ = precision_recall_curve(truth, values, sample_weight=weights)
     precision, recall = precision[-2::-1], recall[-2::-1]  # from the highest threshold on
     reached = np.searchsorted(recall, np.maximum(_PLACES, recall[0]) - 1e-12)
-    return precision[reached], float(average_precision_score(truth, values))
+    return precision[reached], float(average_precision_score(truth, values, sample_weight=weights))
 
 
 def _calibration(plan: Plan, pieces: list[dict[str, Any]]) -> dict[str, Any]:
     """Mean probability and share of the class in bins of equal numbers of rows; each class against the rest."""
-    probabilities, hits = [], []
+    probabilities, hits, weights = [], [], []
     for piece in pieces:
         winner = piece["procedures"][0]
         if winner.get("response") != "probability":
             continue
         probabilities.append(np.array(winner["values"]).ravel())
         hits.append(np.array([[truth == label for label in winner["classes"]] for truth in piece["truth"]]).ravel())
+        weights.append(np.repeat(weights_of(piece), len(winner["classes"])))
     if not probabilities:
         return {}
-    p, hit = np.concatenate(probabilities), np.concatenate(hits)
-    return _in_bins(p, hit, plan.n_repeats, plan.confidence) | {"n_folds": len(probabilities)}
+    p, hit, weight = np.concatenate(probabilities), np.concatenate(hits), np.concatenate(weights)
+    return in_bins(p, hit, weight, plan.n_repeats, plan.confidence) | {"n_folds": len(probabilities)}
 
 
 def _calibrated(plan: Plan, pieces: list[dict[str, Any]]) -> dict[str, Any]:
@@ -155,51 +159,22 @@ def _calibrated(plan: Plan, pieces: list[dict[str, Any]]) -> dict[str, Any]:
     responses = Responses.of_pieces(pieces)
     if responses is None:
         return {}
-    truth = np.concatenate(responses.truth)
+    truth, weights = np.concatenate(responses.truth), np.concatenate(responses.weights)
     chances = np.concatenate(responses.held_out())
     hits = truth[:, None] == np.array(responses.classes)
     costs = None if plan.cost is None else costs_in(plan.cost)
     others = np.concatenate([1 - chances, chances], axis=1) if len(responses.classes) == 1 else chances
     inside = np.concatenate([~hits, hits], axis=1) if len(responses.classes) == 1 else hits
-    shares = inside.mean(axis=0)
+    shares = np.average(inside, axis=0, weights=weights)
+    of_hits = np.repeat(weights, hits.shape[1])
     return {
-        **_in_bins(chances.ravel(), hits.ravel(), 1, plan.confidence),
+        **in_bins(chances.ravel(), hits.ravel(), of_hits, 1, plan.confidence),
         "n_folds": len(pieces),
-        "log_loss": float(-np.log(np.maximum(others[inside], 1e-15)).mean()),
+        "log_loss": float(np.average(-np.log(np.maximum(others[inside], 1e-15)), weights=weights)),
         "log_loss_of_shares": float(-(shares[shares > 0] * np.log(shares[shares > 0])).sum()),
         "calibration": responses.calibration(costs).to_dict(),
         "cost": None if costs is None else responses.held_out_cost(*costs),
     }
-
-
-def _in_bins(p: np.ndarray, hit: np.ndarray, n_repeats: int, confidence: float) -> dict[str, Any]:
-    """Mean probability and share of hits in bins of equal numbers of rows."""
-    edges = np.unique(np.quantile(p, np.linspace(0, 1, _N_BINS + 1))[1:-1])
-    places = np.searchsorted(edges, p, side="right")
-    counts = np.bincount(places, minlength=len(edges) + 1)
-    full = counts > 0
-    predicted = np.bincount(places, p, len(counts))[full] / counts[full]
-    observed = np.bincount(places, hit, len(counts))[full] / counts[full]
-    rows = counts[full] / n_repeats  # repeats predict the same rows again
-    low, high = _wilson(observed, rows, confidence)
-    return {
-        "predicted": np.round(predicted, 4).tolist(),
-        "observed": np.round(observed, 4).tolist(),
-        "low": np.round(low, 4).tolist(),
-        "high": np.round(high, 4).tolist(),
-        "rows": rows.tolist(),
-        "error": float(np.average(np.abs(predicted - observed), weights=rows)),
-    }
-
-
-def _wilson(share: np.ndarray, n: np.ndarray, confidence: float) -> tuple[np.ndarray, np.ndarray]:
-    """Wilson's interval of a share."""
-    from scipy.special import ndtri
-
-    z = float(ndtri((1 + confidence) / 2))
-    middle = (share + z**2 / (2 * n)) / (1 + z**2 / n)
-    reach = z / (1 + z**2 / n) * np.sqrt(share * (1 - share) / n + z**2 / (4 * n**2))
-    return np.clip(middle - reach, 0, 1), np.clip(middle + reach, 0, 1)
 
 
 def _residuals(pieces: list[dict[str, Any]]) -> dict[str, list[float]]:

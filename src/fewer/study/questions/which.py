@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from fewer.evaluate import selection_stability
-from fewer.study._final import FINAL, do_final
-from fewer.study._plan import Plan
-from fewer.study._question import Answer, Finished, Here, Question, Verdict
-from fewer.study._scores import CandidateScores
+from fewer.study.answers._question import Answer, Finished, Here, Question, Verdict
+from fewer.study.answers._scores import CandidateScores
+from fewer.study.model._final import FINAL, do_final
+from fewer.study.plan._plan import Plan
 
 TITLE = "Which ones?"
 _MOST_COLUMNS = 200

@@ -1,4 +1,4 @@
-"""Which rows are wrong: held-out predictions behind the score of the first line, on the folds of one repeat.
+"""Where predictions are wrong: held-out predictions behind the score of the first line, on the folds of one repeat.
 
 Some candidates predict the same folds, so that rows which are hard for every model are found.
 """
@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from fewer.study._plan import Plan
-from fewer.study._predictions import prediction_pieces, prediction_works
-from fewer.study._question import Answer, Finished, Question, Verdict
+from fewer.study.answers._question import Answer, Finished, Question, Verdict
+from fewer.study.plan._plan import Plan
+from fewer.study.work._predictions import prediction_pieces, prediction_works
 
-TITLE = "Which rows are wrong?"
+TITLE = "Where are predictions wrong?"
 # Of more rows, single ones are not listed.
 _MOST_ROWS = 20_000
 _MOST_LISTED = 20

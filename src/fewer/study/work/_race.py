@@ -1,0 +1,160 @@
+"""Racing: candidates and sizes that are clearly behind get no more folds.
+
+A cell is a candidate with a number of columns. On some folds of the first repeat, with the best cell b, mean scores
+``m``, the baseline 0, and the variance of the differences to b pooled over all cells, ``s**2``, a cell c is behind when
+
+    m_b - m_c > a (m_b - m_0) + z s sqrt(1 / n + rho)
+
+with n folds, rho the test rows over the training rows, z standard errors (``Plan.racing``), and a the share of the gain
+that the rule of the study may give up, 0.1 at least, because the report shows what it chooses with that much. A cell is
+out when it is behind whichever of the finished folds is left out, from the third fold on: no single fold decides, so
+that a choice for a fold hardly depends on the scores there, and the estimate of the study stays unbiased.
+
+The race stops for nothing else: it looks after the third and each later fold of the first repeat, at finished folds
+only, so that any number of workers, and a study that was resumed, come to the same. Learners with all columns and the
+baseline get all folds, because the study compares with them, and so does the best cell of those with fewer columns.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from fewer.study.plan._budget import by_reducer
+from fewer.study.plan._plan import Plan
+from fewer.study.work._work import FoldWork
+
+if TYPE_CHECKING:
+    from fewer.study.files._journal import Journal
+
+# A candidate with a number of columns; None for all of them.
+Cell = tuple[int, int | None]
+
+_FEWEST_FOLDS = 3
+_LEAST_SHARE = 0.1
+_DIGITS = 10
+
+
+def fold_rounds(journal: "Journal | Mapping[str, Any]", plan: Plan) -> Iterator[list[tuple[FoldWork, ...]]]:
+    """The work on the folds, round by round; the journal must have all of a round when the next one is asked for.
+
+    All candidates of a fold with the same reducer are one task, and reduce once.
+    """
+    sizes = _all_sizes(plan)
+    folds = [(repeat, fold) for repeat in range(plan.n_repeats) for fold in range(plan.n_folds)]
+    # The last round is that of the other repeats; the rounds before are single folds, but for the first.
+    ends = [*range(_FEWEST_FOLDS, plan.n_folds + 1), len(folds)] if plan.races else [len(folds)]
+    done = 0
+    for end in dict.fromkeys(ends):
+        if done:
+            sizes = _still_in(journal, plan, sizes, done)
+        yield _tasks(plan, sizes, folds[done:end])
+        done = end
+
+
+def work_of_fold(plan: Plan, fold: int) -> list[tuple[FoldWork, ...]]:
+    """The work of all candidates on one of the first folds of the first repeat, before any is out."""
+    return _tasks(plan, _all_sizes(plan), [(0, fold)])
+
+
+def timing_rounds(plan: Plan, n_workers: int) -> Iterator[list[tuple[FoldWork, ...]]]:
+    """The work on the first fold, in rounds: first what no study can do without, then a few candidates at a time."""
+    sizes = _all_sizes(plan)
+    work = [FoldWork(number, 0, 0, sizes[number]) for number in sizes]
+    reduced = next(each.candidate for each in work if plan.candidates[each.candidate].reducer is not None)
+    learner = plan.candidates[reduced].learner
+    needed = [
+        each
+        for each in work
+        if plan.candidates[each.candidate].is_simplest
+        or each.candidate == reduced
+        or (plan.candidates[each.candidate].reducer is None and plan.candidates[each.candidate].learner == learner)
+    ]
+    yield [(each,) for each in needed]
+    others = [each for each in work if each not in needed]
+    for start in range(0, len(others), n_workers):
+        yield [(each,) for each in others[start : start + n_workers]]
+
+
+def _all_sizes(plan: Plan) -> dict[int, tuple[int, ...]]:
+    return {number: each.sizes for number, each in enumerate(plan.candidates) if number not in plan.skipped}
+
+
+def _tasks(
+    plan: Plan, sizes: Mapping[int, tuple[int, ...]], folds: list[tuple[int, int]]
+) -> list[tuple[FoldWork, ...]]:
+    groups = [[number for number in numbers if number in sizes] for numbers in by_reducer(plan).values()]
+    return [
+        tuple(FoldWork(number, repeat, fold, sizes[number]) for number in numbers)
+        for repeat, fold in folds
+        for numbers in groups
+        if numbers
+    ]
+
+
+def _still_in(
+    journal: "Journal | Mapping[str, Any]", plan: Plan, sizes: Mapping[int, tuple[int, ...]], n_folds: int
+) -> dict[int, tuple[int, ...]]:
+    """Sizes of each candidate that stay in the race after so many folds; candidates without any are left out."""
+    by_cell: dict[Cell, list[float]] = {}
+    failed = set()
+    for number in sizes:
+        for fold in range(n_folds):
+            found = journal[FoldWork(number, 0, fold).key]
+            if "failure" in found:
+                failed.add(number)
+                break
+            whole = plan.candidates[number].reducer is None
+            for size, score in zip(found["sizes"], found["scores"], strict=True):
+                by_cell.setdefault((number, None if whole else size), []).append(score)
+    cells = [cell for cell, scores in by_cell.items() if len(scores) == n_folds and cell[0] not in failed]
+    simplest = next(number for number, each in enumerate(plan.candidates) if each.is_simplest)
+    if (simplest, None) not in cells:
+        return dict(sizes)  # without the baseline there is no study
+    racing = [cell for cell in cells if cell[0] != simplest]
+    out = out_of_race(
+        np.array([by_cell[cell] for cell in racing]).T,
+        np.array(by_cell[simplest, None]),
+        np.array([size is None for _, size in racing]),
+        standard_errors=plan.racing,
+        share=max(float(plan.parsimony), _LEAST_SHARE),
+        test_ratio=1 / (plan.n_folds - 1),
+    )
+    left = {cell for cell, is_out in zip(racing, out, strict=True) if not is_out}
+    kept = {
+        number: tuple(size for size in of_candidate if (number, size) in left)
+        for number, of_candidate in sizes.items()
+        if number not in failed
+    }
+    return {number: each for number, each in kept.items() if each or plan.candidates[number].reducer is None}
+
+
+def out_of_race(
+    scores: np.ndarray,
+    baseline: np.ndarray,
+    stays: np.ndarray,
+    *,
+    standard_errors: float,
+    share: float,
+    test_ratio: float,
+) -> np.ndarray:
+    """Cells that are behind whichever fold is left out, from scores (n_folds, n_cells) and baselines (n_folds,).
+
+    Those that ``stays`` marks are not out, nor is the best of the others.
+    """
+    others = ~np.eye(len(scores), dtype=bool)
+    out = ~stays & np.all([_behind(scores[i], baseline[i], standard_errors, share, test_ratio) for i in others], axis=0)
+    if not stays.all():
+        out[np.argmax(np.where(stays, -np.inf, np.round(scores.mean(axis=0), _DIGITS)))] = False
+    return out
+
+
+def _behind(
+    scores: np.ndarray, baseline: np.ndarray, standard_errors: float, share: float, test_ratio: float
+) -> np.ndarray:
+    means = np.round(scores.mean(axis=0), _DIGITS)
+    best = int(np.argmax(means))
+    pooled = np.sqrt(np.var(scores[:, [best]] - scores, axis=0, ddof=1).mean())
+    given_up = share * max(means[best] - baseline.mean(), 0.0)
+    limit = given_up + standard_errors * pooled * np.sqrt(1 / len(scores) + test_ratio)
+    return np.asarray(np.round(means[best] - means - limit, _DIGITS) > 0)
