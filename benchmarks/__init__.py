@@ -30,15 +30,27 @@ shown. ::
     CASES = [Case(name, partial(leading_direction, name)) for name in ("ALLAML", "Isolet")]
 
 ``folder`` is an empty folder for files that the contest needs; it is removed afterwards.
+
+Peers that the extra ``bench`` does not install may stand in an environment of their own: the environment variable
+``FEWER_PEERS`` names it. Its packages are imported where ours has none of that name, so that versions which ours has
+stay those of ours. ::
+
+    python -m venv peers && peers/bin/pip install gensim lda tomotopy
+    FEWER_PEERS=peers python -m benchmarks counts
 """
 
 import os
 import sys
+from pathlib import Path
 
 # Before numpy is imported: threads that wait for one another count as processor time.
 if "--cpu" in sys.argv:
     for library in ("OMP", "OPENBLAS", "MKL", "NUMBA"):
         os.environ.setdefault(f"{library}_NUM_THREADS", "1")
+
+# Behind our own packages, which therefore come first.
+if "FEWER_PEERS" in os.environ:
+    sys.path += [str(folder) for folder in Path(os.environ["FEWER_PEERS"]).expanduser().glob("[Ll]ib/**/site-packages")]
 
 from benchmarks.cases import Case, Contest, UnavailableError, real_file
 

@@ -82,7 +82,7 @@ def known_times(n_draws: int, folder: Path) -> Contest:
     def fewer() -> np.ndarray:
         from fewer.graph import NonStationaryDBN
 
-        model = NonStationaryDBN(times, lambda_s=2, max_parents=3, n_draws=n_draws, n_chains=1, random_state=0).fit(X)
+        model = NonStationaryDBN(times, lambda_s=2, max_parents=3, max_iter=n_draws, n_chains=1, random_state=0).fit(X)
         return np.array([model.edge_proba_[start - 1] > 0.5 for start in (1, *times)])
 
     return Contest(
@@ -101,7 +101,7 @@ def unknown_times(n_draws: int, folder: Path) -> Contest:
     X, _, _ = make_changing_network(random_state=0)
 
     def fit(draws: int) -> int:
-        model = NonStationaryDBN(lambda_s=5, lambda_m=5, max_parents=3, n_draws=draws, n_chains=1, random_state=0)
+        model = NonStationaryDBN(lambda_s=5, lambda_m=5, max_parents=3, max_iter=draws, n_chains=1, random_state=0)
         return len(model.fit(X).edge_proba_)
 
     return Contest(

@@ -66,7 +66,7 @@ def filling_with_a_rank(n_rows: int, n_columns: int, rank: int, missing: float, 
         "fewer (HardImpute)": partial(fewer, "HardImpute"),
         "fewer (OptSpace)": partial(fewer, "OptSpace"),
         # Its penalty is the variance of the noise, which a user does not know.
-        "fewer (MMMF, told the noise)": partial(fewer, "MMMF", alpha=4.0),
+        "fewer (MMMF, known noise)": partial(fewer, "MMMF", alpha=4.0),
     }
     peers = {"fancyimpute (IterativeSVD)": partial(_fancyimpute, "IterativeSVD", X, rank=rank)}
     return Contest(ours=ours, peers=peers, objective=_error(truth, X), tolerance=0.1)

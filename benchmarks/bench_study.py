@@ -13,7 +13,7 @@ def evaluations(name: str, folder: Path) -> Contest:
     """Scores of all candidates on all folds; they must be equal, and the study's time at most 5% longer."""
     from fewer.engine import Engine
     from fewer.study import Journal, make_plan, run_plan, study_data
-    from fewer.study._work import Bench, FoldWork, prepared_fold, scored, seed_of
+    from fewer.study.work._work import Bench, FoldWork, prepared_fold, scored, seed_of
 
     data = study_data(table(name))
     plan = make_plan(data, preset="quick", n_permutations=0, racing=0.0)
@@ -36,8 +36,8 @@ def evaluations(name: str, folder: Path) -> Contest:
     def plain_loop(*, prepare_once: bool) -> np.ndarray:
         from threadpoolctl import threadpool_limits
 
-        from fewer.study._final import do_final
-        from fewer.study._scores import read_scores
+        from fewer.study.answers._scores import read_scores
+        from fewer.study.model._final import do_final
         from fewer.study.questions.careful import do_cautions
 
         with threadpool_limits(1):

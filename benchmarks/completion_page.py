@@ -19,7 +19,7 @@ from benchmarks.table import readable_seconds
 ROOT = Path(__file__).parents[1]
 PICTURE = ROOT / "docs" / "_static" / "completion-cost.svg"
 OBSERVED = " observed"
-TOLD = "told the noise"
+TOLD = "known noise"
 COLOURS = ("#2f7fb5", "#cf5f47", "#5a9a5a", "#8a6fb0")
 
 Curves = dict[str, dict[int, float]]

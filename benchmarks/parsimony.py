@@ -13,6 +13,10 @@ two points is counted.
 
 ``--more`` also scores sizes that grow by 19% instead of 41%, and backward elimination by forests, and the replay then
 compares sets of candidates, too.
+
+``--guards FILE`` writes the table of docs/presets.md on the guard of the rule: by how many standard errors a size must
+be within what may be given up. It is about tables of up to 100 columns on all splits that are there; errors are those
+over tables.
 """
 
 import json
@@ -41,11 +45,13 @@ SMALL = (
 ELIMINATION = "forest elimination"
 SETS = ("preset", "finer sizes", ELIMINATION)
 RULES = [(0.0, None), (0.05, None), *((0.05, share) for share in (0.7, 0.5, 0.4, 0.3, 0.2, 0.1)), (0.03, None)]
+# The same with a guard: by how many standard errors a size must be within; the rule of a study comes first.
+GUARDED = [(0.05, 0.5, 0.5), (0.05, 0.5, 0.25), (0.05, 0.5, 0.0), (0.03, 0.5, 0.0), (0.08, 0.8, 0.5), (0.0, None, 0.5)]
 
 
 def with_more(plan: Any) -> Any:
     """The plan with sizes between those that it has, and with backward elimination by forests."""
-    from fewer.study._recipes import Recipe
+    from fewer.study.plan._recipes import Recipe
 
     def finer(sizes: tuple[int, ...]) -> tuple[int, ...]:
         between = [round((small * large) ** 0.5) for small, large in pairwise(sizes)]
@@ -62,8 +68,8 @@ def measured(table: str, split: int, preset: Any, *, more: bool = False) -> dict
     """The scores of all candidates at all sizes, on the folds and on the rows kept apart."""
     from fewer.evaluate import Fold
     from fewer.study import make_plan, study_data
-    from fewer.study._scores import read_scores
-    from fewer.study._work import Bench, FoldWork, do_fold, table_folds
+    from fewer.study.answers._scores import read_scores
+    from fewer.study.work._work import Bench, FoldWork, do_fold, table_folds
 
     dataset = replace(TABLES[table].dataset(), rows=None)
     task = task_of(dataset, split)
@@ -120,20 +126,20 @@ def _rows(part: Any) -> np.ndarray:
     return np.asarray(part.rows)
 
 
-def chosen(line: dict[str, Any], parsimony: float, error_share: float | None) -> int:
-    """The cell that the rule takes on all folds of a line."""
-    from fewer.study._decision import Cells, Rule
+def chosen(line: dict[str, Any], parsimony: float, error_share: float | None, guard: float = 0.5) -> int:
+    """The cell that the rule takes on all folds of a line; where columns outnumber rows, the guard is one."""
+    from fewer.study.answers._decision import Cells, Rule
 
     sizes, scores = np.array(line["sizes"]), np.array(line["scores"])
     cells = Cells(np.array(line["candidates"]), sizes, sizes, scores)
-    guard = 1.0 if line["columns"] > line["rows"] else 0.5
+    guard = 1.0 if line["columns"] > line["rows"] else guard
     rule = Rule(parsimony, guard, 0.25, error_share, 3 / line["rows"])
     return cells.chosen(scores.reshape(-1, len(sizes)), np.ravel(line["baseline"]), rule)
 
 
 def raced(line: dict[str, Any]) -> tuple[float, bool]:
     """Share of the scores that racing leaves out, and whether the choice stays the same."""
-    from fewer.study._race import out_of_race
+    from fewer.study.work._race import out_of_race
 
     sizes, scores, baseline = (np.array(line[name]) for name in ("sizes", "scores", "baseline"))
     n_repeats, n_folds, n_cells = scores.shape
@@ -255,6 +261,38 @@ def frontier(lines: list[dict[str, Any]], plain: dict[Any, Any]) -> str:
     return "\n".join(found) + "\n"
 
 
+def guards(lines: list[dict[str, Any]], plain: dict[Any, Any]) -> str:
+    """The part of docs/presets.md on the guard of the rule: tables of up to 100 columns, splits averaged."""
+    narrow = [line for line in lines if line["columns"] <= 100]
+    tables = sorted({line["table"] for line in narrow})
+
+    def replayed(rule: tuple[float, float | None, float]) -> tuple[np.ndarray, np.ndarray]:
+        cells = [chosen(line, *rule) for line in narrow]
+        scores = [line["apart"][cell] - reference_of(line, plain)[0] for line, cell in zip(narrow, cells, strict=True)]
+        shares = [line["sizes"][cell] / max(line["sizes"]) for line, cell in zip(narrow, cells, strict=True)]
+        return 100 * np.array(scores), np.array(shares)
+
+    def in_words(values: np.ndarray) -> str:
+        means = [
+            np.mean([value for value, line in zip(values, narrow, strict=True) if line["table"] == name])
+            for name in tables
+        ]
+        return f"{np.mean(means):+.1f} ± {np.std(means, ddof=1) / np.sqrt(len(means)):.1f}"
+
+    first, _ = replayed(GUARDED[0])
+    found = [
+        "| of the gain | of the error | standard errors | points | minus the first rule | loses > 2 | columns |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    for rule in GUARDED:
+        gaps, shares = replayed(rule)
+        limits = f"{rule[0]:.0%} | {f'{rule[1]:.0%}' if rule[1] else 'any'} | {rule[2]:g}"
+        against = in_words(gaps - first) if rule != GUARDED[0] else ""
+        lost = f"{int((gaps < -2).sum())} of {len(gaps)}"
+        found.append(f"| {limits} | {in_words(gaps)} | {against} | {lost} | {np.median(shares):.0%} |")
+    return "\n".join(found) + "\n"
+
+
 def main(
     tables: Annotated[str, typer.Option(help="Names, with commas between.")] = SMALL,
     split: Annotated[int, typer.Option(help="The third kept apart.")] = 0,
@@ -264,6 +302,7 @@ def main(
     results: Annotated[Path, typer.Option(help="File of the scores.")] = RESULTS,
     presets: Annotated[Path, typer.Option(help="File of the plain pipelines.")] = PRESETS,
     page: Annotated[Path | None, typer.Option(help="File for the table of the docs.")] = None,
+    guard_page: Annotated[Path | None, typer.Option("--guards", help="File for the table on guards.")] = None,
 ) -> None:
     """Measure the tables that are not there yet, then compare rules."""
     done = {(line["table"], line["split"], line["preset"]) for line in lines_of(results)}
@@ -284,6 +323,8 @@ def main(
     replay(results, presets)
     if page is not None:
         page.write_text(frontier(lines_of(results), plain_of(presets)), encoding="utf-8")
+    if guard_page is not None:
+        guard_page.write_text(guards(lines_of(results), plain_of(presets)), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -6,8 +6,9 @@ A table is cut into thirds. Each procedure learns on two of them and predicts th
 - plain pipelines with all columns, the penalty of linear ones chosen inside;
 - procedures that people select columns with today: RFECV, Boruta, L1, sequential search.
 
-Each finished run is one line of benchmarks/results/presets.jsonl: its score on the rows kept apart, row by row, the
-score that it claimed itself, columns kept, and processor time. What is there is not run again.
+Each finished run is one line of docs/data/presets.jsonl: its score on the rows kept apart, row by row, the score that
+it claimed itself, columns kept, processor time, and the revision of the code. What is there is not run again: to run a
+preset anew after a change, take its lines out.
 ``python -m benchmarks.presets_page`` makes docs/presets.md of it.
 """
 
@@ -15,13 +16,14 @@ import json
 import os
 import resource
 import signal
+import subprocess
 import traceback
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cache, cached_property, partial
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
@@ -34,7 +36,7 @@ from benchmarks.files import FOLDER
 from benchmarks.presets_tables import TABLES
 from fewer.io import Dataset
 
-RESULTS = FOLDER / "results" / "presets.jsonl"
+RESULTS = FOLDER.parent / "docs" / "data" / "presets.jsonl"
 N_PARTS = 3
 Key = tuple[str, int, str]
 
@@ -362,11 +364,20 @@ def time_limit(seconds: float) -> Iterator[None]:
         raise TooSlowError(f"longer than {seconds:,} s")
 
 
+@cache
+def revision() -> str:
+    """Hash of the commit that is checked out; empty where git does not say."""
+    command = ["git", "rev-parse", "--short=8", "HEAD"]
+    try:
+        return subprocess.run(command, cwd=FOLDER, capture_output=True, text=True, check=True).stdout.strip()
+    except (OSError, subprocess.CalledProcessError):
+        return ""
+
+
 def run_one(key: Key, limit: int) -> dict[str, Any]:
     """The line of one run: a score, or why there is none."""
     table, split, procedure = key
-    line: dict[str, Any] = {"table": table, "split": split, "procedure": procedure}
-
+    line: dict[str, Any] = {"table": table, "split": split, "procedure": procedure, "code": revision()}
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")

@@ -22,12 +22,16 @@ _WEKA = Path("/usr/share/doc/weka/examples")
 
 @dataclass(frozen=True)
 class RealTable:
-    """A table to study; ``rows`` draws so many of them, with the classes in their shares, where there are more."""
+    """A table to study; ``rows`` draws so many of them, with the classes in their shares, where there are more.
+
+    Tables are ``fresh`` if no rule or constant of the presets was chosen with their scores known.
+    """
 
     name: str
     kind: str
     read: Callable[[], Dataset]
     rows: int | None = None
+    fresh: bool = False
 
     def dataset(self) -> Dataset:
         """The table; an UnavailableError where its file is not installed."""
@@ -150,6 +154,23 @@ TABLES = {
         RealTable("madelon", "wide", partial(_matlab, "madelon"), 1500),
         RealTable("isolet", "wide", partial(_matlab, "Isolet")),
         RealTable("basehock", "text", partial(_matlab, "BASEHOCK"), 1000),
+        RealTable("australian", "numbers", _named("australian"), fresh=True),
+        RealTable("contraceptive", "numbers", _named("contraceptive"), fresh=True),
+        RealTable("glass", "numbers", partial(_weka, "glass", "Type"), fresh=True),
+        RealTable("penbased", "numbers", _named("penbased"), 1500, fresh=True),
+        RealTable("phoneme", "numbers", _named("phoneme"), 1500, fresh=True),
+        RealTable("pima", "numbers", _named("pima")),
+        RealTable("ring", "numbers", _named("ring"), 1500, fresh=True),
+        RealTable("saheart", "numbers", _named("saheart"), fresh=True),
+        RealTable("texture", "numbers", _named("texture"), 1500),
+        RealTable("twonorm", "numbers", _named("twonorm"), 1500, fresh=True),
+        RealTable("vowel", "numbers", _named("vowel")),
+        RealTable("mushroom", "categories", _named("mushroom"), 1500, fresh=True),
+        RealTable("oj", "categories", partial(_islp, "OJ", "Purchase"), fresh=True),
+        RealTable("tic-tac-toe", "categories", _named("tic-tac-toe"), fresh=True),
+        RealTable("auto", "regression", partial(_islp, "Auto", "mpg", ("name",)), fresh=True),
+        RealTable("boston", "regression", partial(_islp, "Boston", "medv"), fresh=True),
+        RealTable("credit", "regression", partial(_islp, "Credit", "Balance", ("ID",)), fresh=True),
     )
 }
 """All tables, by name."""

@@ -1,7 +1,7 @@
 """Sphinx configuration. Everything is built offline, and a warning is an error (`make docs`)."""
 
+import os
 import sys
-import warnings
 from pathlib import Path
 
 HERE = Path(__file__).parent
@@ -10,13 +10,9 @@ sys.path.insert(0, str(HERE))
 import catalogue_pages
 import draw_rooms
 import draw_way
-import plotly.graph_objects as go
-import plotly.io as pio
-from plotly.io.base_renderers import HtmlRenderer
 from plotly.offline import get_plotlyjs
 
 import fewer
-from fewer._figures import new_figure
 
 # Now, because autosummary looks for the pages as soon as it is set up.
 catalogue_pages.write(HERE)
@@ -77,15 +73,11 @@ sphinx_gallery_conf = {
     "show_memory": False,
     "min_reported_time": 5,
     "abort_on_example_error": True,
+    # Examples take most of the time. Each process that runs them learns here how figures look.
+    "parallel": os.cpu_count(),
+    "reset_modules": ("matplotlib", "gallery_look.set_look"),
 }
-warnings.filterwarnings("ignore", message=".*is non-interactive, and thus cannot be shown.*")
-
 # Figures of plotly work offline: its script lies beside the pages, and only those of the gallery load it.
-pio.renderers["docs"] = HtmlRenderer(include_plotlyjs=False, config={"responsive": True})
-pio.renderers.default = "docs"
-# Plain figures of the scripts look like those of the library, with room for a title.
-pio.templates["fewer"] = go.layout.Template(layout=new_figure(title=" ").layout)
-pio.templates.default = "plotly+fewer"
 (HERE / "generated" / "static").mkdir(exist_ok=True)
 (HERE / "generated" / "static" / "plotly.min.js").write_text(get_plotlyjs(), encoding="utf-8")
 

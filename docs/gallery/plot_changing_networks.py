@@ -15,7 +15,7 @@ of dependencies changes but not who depends on whom, or where changes are gradua
 # Seven epochs
 # ------------
 # Ten columns of zeros and ones, 1,020 rows. Eight edges at first; then, six times, one edge appears or vanishes. One of
-# the epochs has 20 rows only. Nothing of this is told to the model.
+# the epochs has 20 rows only. The model knows none of this.
 import matplotlib.pyplot as plt
 import numpy as np
 
@@ -23,7 +23,7 @@ from fewer.datasets import make_changing_network
 from fewer.graph import NonStationaryDBN, independent_edge_proba
 
 X, _, truth = make_changing_network(random_state=1)
-model = NonStationaryDBN(lambda_s=5, lambda_m=5, max_parents=3, n_draws=300_000, n_chains=5, random_state=0).fit(X)
+model = NonStationaryDBN(lambda_s=5, lambda_m=5, max_parents=3, max_iter=300_000, n_chains=5, random_state=0).fit(X)
 print(f"R-hat {model.r_hat_:.2f}: the chains {'agree' if model.r_hat_ < 1.1 else 'do not quite agree'}")
 
 # %%
@@ -66,10 +66,11 @@ model.plot(t=500)
 # %%
 # Why not one network for each epoch?
 # -----------------------------------
-# Even where the times are known, an epoch of 20 rows tells little by itself. Epochs that differ in one edge only can
-# learn from one another. Right edges among those found (precision) and found among the right ones (recall):
+# Even where the times are known, an epoch of 20 rows has little information by itself. Epochs that differ in one
+# edge only can learn from one another. Right edges among those found (precision), and found
+# among the right ones (recall):
 known = NonStationaryDBN(
-    truth["transition_times"], lambda_s=2, max_parents=3, n_draws=100_000, n_chains=5, random_state=0
+    truth["transition_times"], lambda_s=2, max_parents=3, max_iter=100_000, n_chains=5, random_state=0
 ).fit(X)
 alone = independent_edge_proba(X, truth["transition_times"]) > 0.5
 first_rows = [1, *truth["transition_times"]]

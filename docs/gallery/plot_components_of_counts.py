@@ -58,7 +58,7 @@ for package in packages:
             texts.append(prose)
             labels.append(package)
 labels = np.array(labels)
-boilerplate = "parameters returns array_like ndarray default optional int float bool shape notes see return given value"
+boilerplate = "parameters returns like ndarray default optional int float bool shape notes see return given value"
 boilerplate += " values input used array axis method function true false following parameter default: type object note"
 words = CountVectorizer(
     stop_words=sorted(ENGLISH_STOP_WORDS.union(boilerplate.split())), min_df=5, max_df=0.3, token_pattern=r"[a-z]{3,}"
@@ -68,24 +68,25 @@ print(f"{len(texts):,} texts, {words.fit_transform(texts).sum():,} words, {len(w
 # %%
 # How many topics, honestly
 # -------------------------
-# A model that is scored on the words that it was fitted to, or that told it the topics of a text, always looks better
-# with more topics. So topics are found on some texts; of each other text, half of the words tell its topics, and the
-# other half is scored.
+# A model that is scored on the words that it was fitted to, or from which the topics of a text were inferred, always
+# looks better with more topics. So topics are found on some texts; of each other text, topics are inferred from half of
+# the words, and the other half is scored.
 model = DiscreteComponentAnalysis(
-    model="dm", doc_topic_prior="auto", topic_word_prior=0.1, vectorizer=words, max_iter=60, tol=1e-4, random_state=0
+    model="dm", doc_topic_prior="auto", topic_word_prior=0.1, vectorizer=words, max_iter=60, tol=1e-3, random_state=0
 )
-choice = select_n_components(model, texts, [5, 10, 20, 40, 80, 160], cv=3)
+choice = select_n_components(model, texts, [5, 20, 80, 160, 320, 640], cv=2)
 print(choice)
 choice.plot()
 
 # %%
 # What they are
 # -------------
-# Each topic more still helps a little far beyond the number that a person wants to read, as many texts here are about
-# one family of functions. For reading, twelve will do. Bars are the share of a word in the topic; the darker, the more
-# frequent it is there than in the whole corpus.
+# The best number is some hundreds, one for every few texts: here many texts are about one family of functions, whose
+# words they share. So no small number of topics is the right one. Each of the first ones helps most, and a person wants
+# to read few: twelve are shown. Which of them a reader can rely on comes next. Bars are the share of a word in the
+# topic; the darker, the more frequent it is there than in the whole corpus.
 n_topics = 12
-model.set_params(n_components=n_topics, max_iter=200, n_init=2).fit(texts)
+model.set_params(n_components=n_topics, max_iter=300, tol=1e-4, n_init=4).fit(texts)
 topics = top_features(model, n_features=7)
 print(topics)
 topics.plot()
@@ -95,7 +96,7 @@ topics.plot()
 # ----------------------
 # Texts are drawn again with replacement, and the fit starts elsewhere. A topic that comes back in most resamples is a
 # property of the corpus rather than of one fit. Coherence asks whether the top words of a topic occur together.
-stability = component_stability(model.set_params(n_init=1, max_iter=60), texts, n_repeats=10, threshold=0.5)
+stability = component_stability(model.set_params(n_init=1, tol=1e-3), texts, n_repeats=10, threshold=0.5)
 print(stability)
 coherence = component_coherence(model, texts)
 print("coherence:", coherence.round(2))

@@ -4,9 +4,9 @@ When errors have different costs
 
 A missed illness costs more than a needless test. :class:`~fewer.learn.ThresholdedLogisticRegression` moves the
 threshold of a model of the probabilities, :class:`~fewer.learn.WeightedLogisticRegression` weighs the likelihood of
-each row by its cost, :class:`~fewer.learn.SigmoidRiskClassifier` minimises the cost itself, and
-:class:`~fewer.learn.MetaCostClassifier` relabels rows for any classifier. :func:`~fewer.evaluate.cost_curve` shows what
-decisions cost on held-out rows, for every ratio of costs.
+each row by its cost, :class:`~fewer.learn.SigmoidRiskClassifier` minimises a smooth form of the cost (or, with
+``risk="step"``, the cost itself), and :class:`~fewer.learn.MetaCostClassifier` relabels rows for any classifier.
+:func:`~fewer.evaluate.cost_curve` shows what decisions cost on held-out rows, for every ratio of costs.
 """
 
 # %%
@@ -17,17 +17,21 @@ decisions cost on held-out rows, for every ratio of costs.
 import numpy as np
 import plotly.graph_objects as go
 from sklearn.datasets import load_breast_cancer
+from sklearn.metrics import make_scorer
+from sklearn.model_selection import cross_val_score
 from sklearn.preprocessing import StandardScaler
 
 from fewer.evaluate import cost_curve
 from fewer.learn import (
     CompositeLoss,
     CompositeLossClassifier,
+    CompositeLossClassifierCV,
     MetaCostClassifier,
     ProperLoss,
     SigmoidRiskClassifier,
     ThresholdedLogisticRegression,
     WeightedLogisticRegression,
+    proper_loss,
 )
 from fewer.theory import gaussian_plane_risk, min_risk_plane
 
@@ -77,7 +81,8 @@ for name, model in {"threshold": ThresholdedLogisticRegression(alpha=0.01), "Met
 # Where the cost is not known exactly but within a range, a proper loss can put its weight there:
 # :class:`~fewer.learn.ProperLoss` builds a loss of probabilities from a weight function,
 # :class:`~fewer.learn.CompositeLoss` says whether it is convex with a link, and
-# :class:`~fewer.learn.CompositeLossClassifier` learns with it.
+# :class:`~fewer.learn.CompositeLossClassifier` learns with it. This weight is convex with its own canonical link; with
+# the logit link it is not, as it leaves the band that convexity needs.
 focused = ProperLoss(lambda c: (1 + 4 * np.exp(-(((c - 0.3) / 0.15) ** 2))) / (c * (1 - c)), "focused on 0.3")
 print("convex with its canonical link:", CompositeLoss(focused).is_convex())
 model = CompositeLossClassifier(focused, alpha=0.01).fit(StandardScaler().fit_transform(X), y)
@@ -91,4 +96,32 @@ for name, values in {
     "weight": focused.weight(grid) / focused.weight(0.5),
 }.items():
     figure.add_trace(go.Scatter(x=grid, y=values, name=name, mode="lines"))
-figure.update_yaxes(type="log")
+figure.update_yaxes(type="log", dtick=1)
+
+
+# %%
+# Which loss serves a decision?
+# -----------------------------
+# A linear model that is wrong somewhere should be right near the threshold of the decision.
+# :class:`~fewer.learn.CompositeLossClassifierCV` chooses the loss that it minimises, out of
+# :func:`~fewer.learn.beta_loss` with powers at both ends, by the cost on held-out rows; cross-validation of the whole
+# says what that is worth. Here the log odds are a curve, and a false alarm costs four times a miss.
+x = rng.uniform(-2, 2, size=(4000, 1))
+odds = 3 * np.sin(x[:, 0]) + x[:, 0] ** 2
+y = (rng.random(4000) < 1 / (1 + np.exp(-odds))).astype(int)
+target = proper_loss("cost", threshold=0.8)
+tuned = CompositeLossClassifierCV(target_loss=target)
+scorer = make_scorer(target.loss, response_method="predict_proba", greater_is_better=False)
+for name, model in {"log loss": CompositeLossClassifier(), "chosen loss": tuned}.items():
+    print(f"{name}: cost {-cross_val_score(model, x, y, scoring=scorer, cv=5).mean():.4f} a held-out row")
+tuned.fit(x, y)
+print(f"chosen: {tuned.loss_}")
+grid = np.linspace(-2, 2, 101)[:, None]
+figure = go.Figure().update_layout(xaxis_title="x", yaxis_title="probability of class 1", height=380)
+for name, values in {
+    "truth": 1 / (1 + np.exp(-3 * np.sin(grid[:, 0]) - grid[:, 0] ** 2)),
+    "log loss": CompositeLossClassifier().fit(x, y).predict_proba(grid)[:, 1],
+    "chosen loss": tuned.predict_proba(grid)[:, 1],
+}.items():
+    figure.add_trace(go.Scatter(x=grid[:, 0], y=values, name=name, mode="lines"))
+figure.add_hline(y=0.8, line={"dash": "dot", "color": "grey"}, annotation_text="threshold")

@@ -45,7 +45,7 @@ table.plot()
 # %%
 # Rows by their factor scores
 # ---------------------------
-# The grower was not told to the model.
+# The model did not see the grower.
 scores = model.transform(wine.data)
 figure, axes = plt.subplots(figsize=(6.4, 4.5))
 for label, colour in enumerate(["#2f7fb5", "#cf5f47", "#3d9970"]):

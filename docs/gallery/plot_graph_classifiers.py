@@ -28,6 +28,7 @@ from sklearn.datasets import load_digits
 from sklearn.model_selection import cross_val_predict, cross_val_score
 
 from fewer.datasets import load, make_conditional_link
+from fewer.evaluate import calibration_error
 from fewer.graph import BayesNetClassifier, ISMBClassifier, TANClassifier
 
 X, y, truth = make_conditional_link(4000, random_state=0)
@@ -58,7 +59,7 @@ for structure, colour, label in (
     model = TANClassifier(structure, smoothing="dirichlet").fit(digits[train], labels[train])
     rates = [model.score(np.where(place < lost, np.nan, digits[~train]), labels[~train]) for lost in n_lost]
     axes.plot(n_lost, rates, "o-", color=colour, label=label)
-axes.set(xlabel="pixels lost, of 64", ylabel="share of digits told right")
+axes.set(xlabel="pixels lost, of 64", ylabel="share of digits classified correctly")
 axes.legend()
 figure.tight_layout()
 
@@ -97,7 +98,8 @@ ismb.plot()
 # Are its probabilities right?
 # ----------------------------
 # Averaging keeps probabilities from being too sure. Predicted probabilities in groups, beside the share of rows that
-# are of the class: dots on the line are right.
+# are of the class: dots on the line are right. :func:`~fewer.evaluate.calibration_error` gives their mean distance from
+# it, over windows of rows.
 figure, axes = plt.subplots(figsize=(4.6, 4))
 axes.plot([0, 1], [0, 1], color="grey", linestyle=":")
 for model, colour, label in (
@@ -107,6 +109,7 @@ for model, colour, label in (
     proba = cross_val_predict(model, table, tumours.y, cv=3, method="predict_proba")[:, 1]
     groups = np.array_split(np.argsort(proba), 12)
     positive = tumours.y == np.unique(tumours.y)[1]
+    print(f"{label}: calibration error {calibration_error(positive, proba):.3f}")
     axes.plot(
         [proba[group].mean() for group in groups],
         [positive[group].mean() for group in groups],

@@ -52,7 +52,7 @@ for peer in (
     SVC(),
     HDDA(),
 ):
-    print(f"{type(peer).__name__}: {peer.fit(X, y).score(X_new, y_new):.0%} of new rows told right")
+    print(f"{type(peer).__name__}: {peer.fit(X, y).score(X_new, y_new):.0%} of new rows classified correctly")
 
 # %%
 # LDA looks for means that differ, and there are none:
@@ -102,7 +102,7 @@ figure.update_layout(hovermode="x")
 X_few, y_few = (part[np.r_[0:60, 200:260, 400:460]] for part in (X, y))
 for shared in ("full", "homothetic", "isometric", "common_noise"):
     fitted = HDDA(shared).fit(X_few, y_few)
-    print(f"{shared}: {fitted.score(X_new, y_new):.1%} of new rows told right, BIC {fitted.bic_:.0f}")
+    print(f"{shared}: {fitted.score(X_new, y_new):.1%} of new rows classified correctly, BIC {fitted.bic_:.0f}")
 
 # %%
 # Without labels

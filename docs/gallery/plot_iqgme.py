@@ -15,8 +15,8 @@ columns, impute or select first.
 # %%
 # Local borders
 # -------------
-# Three groups of rows, and in each the classes are divided by another line. The experts are found without being told
-# how many there are; each line below is the border of one of them, drawn where its group is.
+# Three groups of rows, and in each the classes are divided by another line. The number of experts is not
+# given; each line below is the border of one of them, drawn where its group is.
 import warnings
 
 import matplotlib.pyplot as plt

@@ -64,7 +64,7 @@ variants = {
     "one width": KernelRidgeClassifierLOO(),
     "20 widths": KernelRidgeClassifierLOO(kernel="ard", solver="lbfgs"),
     "20 widths,\npenalty": KernelRidgeClassifierLOO(kernel="ard", solver="lbfgs", hyper_penalty=0.3),
-    "20 widths,\n3 steps": KernelRidgeClassifierLOO(kernel="ard", solver="lbfgs", early_stopping=3),
+    "20 widths,\n3 steps": KernelRidgeClassifierLOO(kernel="ard", solver="lbfgs", max_iter=3, early_stopping=True),
 }
 X_new, y_new, _ = make_twonorm(n_samples=4000, random_state=99)
 criterion = {name: [] for name in variants}

@@ -43,7 +43,7 @@ figure.tight_layout()
 # %%
 # Members on the scale
 # --------------------
-# The party was not told to the model.
+# The model did not see the party.
 place = model.transform(answers)[:, 0]
 figure, axes = plt.subplots(figsize=(6.4, 3.6))
 bins = np.linspace(-2.5, 2.5, 26)

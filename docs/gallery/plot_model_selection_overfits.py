@@ -47,7 +47,7 @@ figure.tight_layout()
 # **Too long a search.** A kernel machine with one width for each of 20 columns, tuned on 60 rows by its leave-one-out
 # error. The criterion falls to the end, for that is what the search is for; the error on new rows turns up early.
 X, y, _ = make_twonorm(n_samples=60, random_state=0)
-many_widths = KernelRidgeClassifierLOO(kernel="ard", solver="lbfgs", early_stopping=40)
+many_widths = KernelRidgeClassifierLOO(kernel="ard", solver="lbfgs", max_iter=40, early_stopping=True)
 curve = selection_overfit_curve(many_widths, X, y, make_twonorm, n_repeats=6, random_state=0)
 print(curve)
 

@@ -23,7 +23,7 @@ X = rng.normal(size=(40, 600))
 for group in range(4):
     X[group * 10 : (group + 1) * 10, group * 50 : (group + 1) * 50] += 1.5
 truth = np.repeat(range(4), 10)
-settings = {"k_range": (2, 8), "n_resamples": 20, "null": "both", "random_state": 0}
+settings = {"n_clusters_range": (2, 8), "n_resamples": 20, "null": "both", "random_state": 0}
 model = ConsensusClusterNumber(KMeans(n_init=3), **settings).fit(X)
 print(model.reading_)
 print(clustering_comparison(truth, model.labels_))
@@ -35,7 +35,7 @@ model.plot()
 # Rows that differ mostly along one direction, without groups. Two halves agree almost perfectly, and better than those
 # of permuted columns. Only a normal cloud of the same shape shows that this says nothing about clusters.
 cloud = rng.normal(size=(80, 30)) + 2 * rng.normal(size=(80, 1))
-model = ConsensusClusterNumber(KMeans(n_init=3), **(settings | {"k_range": (2, 6)})).fit(cloud)
+model = ConsensusClusterNumber(KMeans(n_init=3), **(settings | {"n_clusters_range": (2, 6)})).fit(cloud)
 print(model.reading_)
 model.plot()
 

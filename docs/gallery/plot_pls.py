@@ -178,7 +178,7 @@ print(f"in six blocks: R2 {stream.score(X_new, y_new):.3f}")
 cuts = np.quantile(y, (1 / 3, 2 / 3))
 labels, labels_new = (np.array(["little", "some", "much"])[np.digitize(each, cuts)] for each in (y, y_new))
 classes = PLSDiscriminant(k).fit(X, labels)
-print(f"told right among new samples: {classes.score(X_new, labels_new):.0%}")
+print(f"classified correctly among new samples: {classes.score(X_new, labels_new):.0%}")
 plot_projection(classes, X_new, labels_new, components=(2, 4))
 
 # %%

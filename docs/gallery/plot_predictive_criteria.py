@@ -15,17 +15,20 @@ when components can change places. They take arrays, ArviZ's InferenceData and x
 import numpy as np
 import plotly.graph_objects as go
 from scipy.special import logsumexp
-from scipy.stats import norm
+from scipy.stats import multivariate_normal, norm
 
 from fewer.evaluate import (
     bayes_loo,
     compare_models,
     dic,
     exact_loo,
+    free_energy,
     functional_cumulants,
+    metropolis_draws,
     singular_diagnostics,
     waic,
 )
+from fewer.latent import LatentClass
 
 rng = np.random.default_rng(1)
 x = np.r_[rng.normal(-2, 0.7, size=100), rng.normal(2, 0.7, size=100)]
@@ -74,10 +77,50 @@ figure.update_xaxes(dtick=1)
 
 # %%
 # With standard errors of the differences, three components are as good as two:
-comparison = compare_models({f"{number} components": log_lik[number] for number in numbers})
+comparison = compare_models({f"components: {number}": log_lik[number] for number in numbers})
 print(comparison)
 print(comparison.reading)
 comparison.plot()
+
+# %%
+# Models of fewer
+# ---------------
+# Latent models with posterior draws have ``log_lik``: :class:`~fewer.latent.LatentClass` with ``solver="gibbs"`` or
+# ``"variational_bayes"``, :class:`~fewer.latent.VBGaussianMixture`, :class:`~fewer.latent.IQGMEClassifier` with
+# ``solver="gibbs"``. How many classes of answers to eight questions are there?
+classes = rng.integers(3, size=300)
+answers = (rng.random((300, 8)) < rng.uniform(0.05, 0.95, size=(3, 8))[classes]).astype(int)
+settings = {"solver": "gibbs", "n_draws": 300, "n_burn_in": 100, "random_state": 0}
+found = compare_models(
+    {f"classes: {number}": LatentClass(number, **settings).fit(answers).log_lik(answers) for number in (1, 2, 3, 4)}
+)
+print(found)
+
+# %%
+# Evidence
+# --------
+# The log evidence asks another question: how likely the rows were before any of them was seen. It comes from draws at
+# several temperatures, from the prior to the posterior, by :func:`~fewer.evaluate.metropolis_draws` or a sampler of
+# your own; :func:`~fewer.evaluate.free_energy` integrates over them. Here, the mean of the first component:
+part = x[:100]
+at_temperatures = {
+    beta: metropolis_draws(
+        lambda w: norm.logpdf(part, w, 0.7),
+        lambda w: norm.logpdf(w[:, 0], 0, 10),
+        np.full((8, 1), part.mean()),
+        step_size=2.4 / np.sqrt(1 / 100 + beta * len(part) / 0.49),
+        beta=beta,
+        n_draws=250,
+        n_burn_in=100,
+        thin=4,
+        random_state=0,
+    ).log_lik
+    for beta in np.linspace(0, 1, 30) ** 5
+}
+energy = free_energy(at_temperatures)
+exact = multivariate_normal(np.zeros(100), 0.49 * np.eye(100) + 100).logpdf(part)
+print(energy)
+print(f"exact log evidence {exact:.2f}")
 
 # %%
 # How far to trust it

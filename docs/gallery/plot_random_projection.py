@@ -117,7 +117,7 @@ report.plot()
 
 # %%
 # The guarantee asks for more than is needed, as guarantees do. Even one random direction helps: planes
-# through the origin, each taken as soon as it is a little better than a coin
+# through the origin, each taken as soon as it is a little better than chance
 # (:class:`~fewer.learn.RandomSeparatorClassifier`), make a good classifier when they are boosted.
 for size in (10, 50, 250):
     projection = RandomProjection(size, method="sparse", random_state=0).fit(genes[train])

@@ -49,7 +49,9 @@ X_new, y_new = rows_of_three_classes(600)
 model = RegularizedFisherCV(alphas=np.logspace(-2, 6, 50)).fit(X, y)
 lda = LinearDiscriminantAnalysis().fit(X, y)
 print(f"ridge chosen: {model.alpha_:.0f}")
-print(f"new rows told right: LDA {lda.score(X_new, y_new):.0%}, with the ridge {model.score(X_new, y_new):.0%}")
+print(
+    f"new rows classified correctly: LDA {lda.score(X_new, y_new):.0%}, with the ridge {model.score(X_new, y_new):.0%}"
+)
 
 # %%
 # New rows along the first two directions of PCA, of LDA, and of LDA with a ridge:
@@ -78,7 +80,7 @@ plot_projection(RegularizedFisher().fit(X[train], y[train]), X[new], y[new])
 
 # %%
 bent = KernelRegularizedFisher().fit(X[train], y[train])
-print(f"new rows told right: {bent.score(X[new], y[new]):.0%}")
+print(f"new rows classified correctly: {bent.score(X[new], y[new]):.0%}")
 plot_projection(bent, X[new], y[new])
 
 # %%
@@ -91,7 +93,7 @@ X, y = rows_of_three_classes(240)
 for f_coeffs in ((1,), (1, 1), (1000, 0, 1), (0, 0, 1)):
     projector = GeneralizedEigenProjector(f_coeffs=f_coeffs).fit(X, y)
     near = LinearDiscriminantAnalysis().fit(projector.transform(X), y)
-    print(f"f_coeffs={f_coeffs}: {near.score(projector.transform(X_new), y_new):.0%} of new rows told right")
+    print(f"f_coeffs={f_coeffs}: {near.score(projector.transform(X_new), y_new):.0%} of new rows classified correctly")
 
 # %%
 # :class:`~fewer.extract.PenalizedKernelCCA` asks what two tables about the same rows have in common. Here one holds the

@@ -72,6 +72,6 @@ stable.plot()
 # %%
 # All solvers come to the same minimum; how fast depends on the table. Correlated columns and a weak penalty are
 # hard for passes over single columns, which is why ``"auto"`` goes over to direct solutions there.
-compared = compare_l1_solvers(X, data.target, C=10, budget=2)
+compared = compare_l1_solvers(X, data.target, C=10, max_time=2)
 print(compared)
 compared.plot()

@@ -96,7 +96,7 @@ for gain in ("bic", None):
 # classes that have the same mean.
 linear = LogisticRegression(max_iter=500)
 boxes = make_pipeline(SubspaceDistanceFeatures(outside="exp"), linear)
-print(f"the columns themselves: {cross_val_score(linear, X, y, cv=5).mean():.0%} of held-out rows told right")
+print(f"the columns themselves: {cross_val_score(linear, X, y, cv=5).mean():.0%} of held-out rows classified correctly")
 print(f"closeness to boxes: {cross_val_score(boxes, X, y, cv=5).mean():.0%}")
 
 # %%
@@ -136,4 +136,4 @@ for weight, stump in zip(vote.estimator_weights_, vote.estimators_, strict=True)
         box = features.clustering_.bounds_[stump.feature_].items()
         where = ", ".join(f"{low:.2f} < x{column} < {high:.2f}" for column, (low, high) in box) or "anywhere"
         print(f"{weight:.2f} for something if a part is within {stump.threshold_:.2f} of the centre of {where}")
-print(f"of new objects, {vote.score(features.transform(new_tables), new_labels):.0%} are told right")
+print(f"of new objects, {vote.score(features.transform(new_tables), new_labels):.0%} are classified correctly")
