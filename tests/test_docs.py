@@ -2,13 +2,18 @@
 
 import ast
 import doctest
+import importlib
 import re
 import shlex
+import warnings
 from pathlib import Path
 
+import plotly.graph_objects as go
+import plotly.io as pio
 import pytest
 from typer.main import get_command
 
+from fewer._figures import new_figure
 from fewer.catalogue import public_objects
 from fewer.cli import app
 from fewer.datasets import PackageMissingError
@@ -70,6 +75,22 @@ def test_every_name_on_the_page_of_methods_is_public():
     named = set(re.findall(r"`([A-Za-z]\w*)`", text_of(DOCS / "which-method.md"))) - {"fewer", "OneHotEncoder"}
     assert len(named) > 80
     assert named <= public
+
+
+def test_figures_of_the_gallery_look_the_same_in_every_process(monkeypatch):
+    """A process that has run other examples, or imported nothing of ``conf.py``, draws the same figure."""
+    monkeypatch.setattr(pio.templates, "default", pio.templates.default)
+    monkeypatch.setattr(pio.renderers, "default", pio.renderers.default)
+    monkeypatch.syspath_prepend(DOCS)
+    look = importlib.import_module("gallery_look")
+    drawn = []
+    for _ in range(2):
+        with warnings.catch_warnings():
+            look.set_look({}, "plot_any.py")
+        drawn.append(go.Figure().to_json())
+    assert drawn[0] == drawn[1]
+    assert new_figure().layout.colorway[0] in drawn[0]
+    assert len(go.Figure()._repr_html_()) < 100_000  # without a copy of plotly.js
 
 
 def test_links_from_the_front_pages_reach_a_file():

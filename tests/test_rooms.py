@@ -1,6 +1,7 @@
 """Rooms are entered by the front door. (That they import downward only is checked by import-linter, in `make lint`.)"""
 
 import ast
+from functools import cache
 from pathlib import Path
 
 SOURCE = Path(__file__).parents[1] / "src"
@@ -8,9 +9,16 @@ SOURCE = Path(__file__).parents[1] / "src"
 OPEN = {"_kernels"}
 
 
+@cache
+def imports(path):
+    """The import statements of a file."""
+    nodes = ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+    return [node for node in nodes if isinstance(node, ast.Import | ast.ImportFrom)]
+
+
 def imported_modules(path):
     """(line, dotted name) of everything that a file imports from the package."""
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in imports(path):
         if isinstance(node, ast.Import):
             yield from ((node.lineno, alias.name) for alias in node.names if alias.name.startswith("fewer."))
         elif isinstance(node, ast.ImportFrom) and (node.module or "").startswith("fewer"):
@@ -37,7 +45,7 @@ def test_private_names_of_scikit_learn_are_imported_in_one_module():
     found = {
         str(path.relative_to(SOURCE))
         for path in SOURCE.rglob("*.py")
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        for node in imports(path)
         if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("sklearn")
         for alias in node.names
         if is_private(f"{node.module}.{alias.name}")

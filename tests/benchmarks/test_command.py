@@ -26,3 +26,16 @@ def test_an_unknown_bench_is_refused_with_those_that_there_are():
     )
     assert done.returncode == 2
     assert "Did you mean read_table?" in done.stderr
+
+
+def test_peers_of_another_environment_are_imported_behind_our_packages(tmp_path):
+    packages = tmp_path / "lib" / "python3" / "site-packages"
+    packages.mkdir(parents=True)
+    (packages / "a_peer_of_nobody.py").write_text("known = True\n")
+    (packages / "typer.py").write_text("raise RuntimeError('an older version')\n")
+    code = "import benchmarks, a_peer_of_nobody, typer; print(a_peer_of_nobody.known)"
+    environment = {**os.environ, "FEWER_PEERS": str(tmp_path)}
+    child = subprocess.run(
+        [sys.executable, "-c", code], cwd=CHECKOUT, env=environment, capture_output=True, text=True, check=False
+    )
+    assert child.stdout == "True\n", child.stderr
