@@ -87,3 +87,20 @@ def test_a_score_that_a_test_fold_does_not_define_is_named(tmp_path):
     refused = study(tmp_path, rows([0.1, 0.4, 0.2, 0.9, 0.7, 0.3], range(6)), "--time", "g", method="pearson")
     assert refused.exit_code == 2
     assert "r2 is not defined on a test fold of 1 row" in " ".join(refused.stderr.split())
+
+
+WORDS = {
+    "categories alone": "a,b,y\n" + "u,k,1\nv,l,2\nu,m,1\nv,k,2\nw,l,1\n" * 8,
+    "two categories and missing cells": "a,b,y\n" + "u,,1\nv,l,2\n,m,1\nv,k,2\nw,l,1\n" * 8,
+    "truth values": "a,b,y\n" + "true,false,x\nfalse,false,z\ntrue,true,x\nfalse,true,z\nfalse,true,x\n" * 8,
+    "categories and a number that says nothing": "a,b,n,y\n" + "u,k,1,p\nv,l,1,q\nu,m,2,p\nv,k,1,q\nw,l,2,q\n" * 8,
+    "categories and a number as the target": "a,b,y\n" + "u,k,1.5\nv,l,2.5\nu,m,1.25\nv,k,2.75\nw,l,1.1\n" * 8,
+}
+
+
+@pytest.mark.parametrize("name", WORDS)
+def test_a_table_without_useful_numbers_can_be_studied_to_the_report(tmp_path, name):
+    method = "pearson" if "as the target" in name else "anova"
+    done = study(tmp_path, WORDS[name], method=method)
+    assert done.exit_code == 0, done.output
+    assert (tmp_path / "study" / "report.html").stat().st_size > 100_000

@@ -162,3 +162,12 @@ def test_a_model_whose_parts_do_not_fit_is_refused(mixed):
     model.pipeline[-1].classes_ = model.pipeline[-1].classes_[:1]
     with pytest.raises(StudyError, match=r"^The model cannot be applied to .*: index 1 is out of bounds"):
         apply_model(model, mixed)
+
+
+def test_new_rows_come_from_a_file_or_a_frame_too(mixed, tmp_path):
+    model = fitted(mixed, ["colour = red", "dose"], "ridge")
+    frame = mixed.to_polars().head(5)
+    frame.write_csv(tmp_path / "new.csv")
+    expected = apply_model(model, mixed)["predicted_state"].head(5)
+    assert apply_model(model, frame)["predicted_state"].equals(expected)
+    assert apply_model(model, tmp_path / "new.csv")["predicted_state"].equals(expected)

@@ -229,6 +229,8 @@ def _redundancy(X: Any, names: list[str], order: list[int], threshold: float = 0
     from scipy.sparse.csgraph import connected_components
     from sklearn.utils import gen_batches
 
+    if not order:  # all of them belong to groups, such as the categories of a column
+        return []
     means, spread = np.array([(values.mean(), values.std()) for values in (_dense_column(X, j) for j in order)]).T
     alive = np.flatnonzero(spread > 0)
     kept = np.asarray(order)[alive]

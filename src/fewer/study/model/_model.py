@@ -280,7 +280,7 @@ def _maker(plan: "Plan", findings: "Findings") -> Any:
 
 
 def apply_model(
-    model: "StudyModel", dataset: "Dataset", *, predict: bool = True, identifiers: Iterable[str] | None = None
+    model: "StudyModel", table: Any, *, predict: bool = True, identifiers: Iterable[str] | None = None
 ) -> pl.DataFrame:
     """The chosen columns of a new table, or the new ones made of them, with predictions.
 
@@ -288,8 +288,9 @@ def apply_model(
     ----------
     model : StudyModel
         Of a finished study.
-    dataset : Dataset
-        New rows. Columns are found by name; columns that the model does not need are ignored.
+    table : Dataset, path or frame
+        New rows, or what ``fewer.io.read_table`` reads. Columns are found by name; columns that the model does not need
+        are ignored.
     predict : bool, default=True
         Add the prediction; for classes, the calibrated probability of each, and, if the study had costs of errors,
         the decision that costs least.
@@ -303,6 +304,9 @@ def apply_model(
         Identifiers, the columns that the model needs, or the new ones that it makes of them, then
         ``predicted_TARGET``, ``probability_CLASS`` of each class, and ``decision_TARGET`` with costs.
     """
+    from fewer.io import Dataset, read_table
+
+    dataset = table if isinstance(table, Dataset) else read_table(table)
     reduced = _applied(model, dataset, predict=predict)
     return pl.concat([_identifiers(model, dataset, identifiers, reduced.columns), reduced], how="horizontal")
 

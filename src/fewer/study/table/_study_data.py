@@ -272,7 +272,7 @@ def _too_large_cells(dataset: "Dataset") -> tuple[np.ndarray, np.ndarray, np.nda
     if not isinstance(X, np.ndarray):
         numbers = np.array([place for place, dtype in enumerate(X.dtypes) if dtype.is_float()], dtype=int)
         X = X[:, numbers.tolist()].to_numpy() if len(numbers) else np.empty((dataset.n_rows, 0))
-    if len(X):  # most tables need no second look: no column goes so far
+    if len(X) and X.dtype.kind == "f":  # most tables need no second look: no column goes so far
         some = np.flatnonzero(_is_too_large(np.fmax(np.fmax.reduce(X, axis=0), -np.fmin.reduce(X, axis=0))))
         X, numbers = X[:, some], numbers[some]
     rows, own = np.nonzero(_is_too_large(X))
