@@ -164,8 +164,8 @@ def explain_row(
     >>> found.predicted
     'class_0'
     >>> total = sum(each.contribution for each in found.contributions)
-    >>> round(total - (found.value - found.expected), 6)
-    0.0
+    >>> abs(total - (found.value - found.expected)) < 1e-9
+    True
     """
     if not 1 <= row <= dataset.n_rows:
         raise StudyError(
