@@ -117,7 +117,7 @@ def measured(table: str, split: int, preset: Any, *, more: bool = False) -> dict
         "candidates": cells.candidates[kept].tolist(),
         "sizes": cells.sizes[kept].tolist(),
         "scores": np.round(cells.scores[..., kept], 6).tolist(),
-        "baseline": np.round(scores.simplest.fold_scores, 6).tolist(),
+        "baseline": np.round(scores.baseline.fold_scores, 6).tolist(),
         "apart": [round(float(apart[place]), 6) for place in kept],
     }
 

@@ -25,7 +25,7 @@ def learner_table() -> str:
     """The learners that go by a short name, from their cards."""
     lines = ["| `--learners` | for | what it is good at | table |", "|---|---|---|---|"]
     for learner in LEARNERS.values():
-        if learner.name == "simplest":
+        if learner.name == "baseline":
             continue
         targets = [word for word, there in (("classes", learner.classifier), ("numbers", learner.regressor)) if there]
         number = " of 0 or more" * learner.count_targets

@@ -60,7 +60,7 @@ def said(name, answer, plan=PLAN, **more):
 PLAN_OF_COLUMNS = SimpleNamespace(task="binary", confidence=0.95)
 
 PLAN_OF_CANDIDATES = SimpleNamespace(
-    candidates=[SimpleNamespace(is_simplest=True)] + 3 * [SimpleNamespace(is_simplest=False)],
+    candidates=[SimpleNamespace(is_baseline=True)] + 3 * [SimpleNamespace(is_baseline=False)],
     n_folds=3,
     level=0.05,
     parsimony=0.05,
@@ -76,7 +76,7 @@ def scores_of(fewer, everything=0.7, baseline=0.3):
     return SimpleNamespace(
         choice=Choice(0, np.zeros(few.shape, int), few),
         fold_scores_with_everything=everything,
-        simplest=SimpleNamespace(score=0.3),
+        baseline=SimpleNamespace(score=0.3),
         claim=compared,
         winner=SimpleNamespace(reduces=True),
         reduced=[],
@@ -116,7 +116,7 @@ def test_there_is_something_to_learn_when_p_is_at_most_the_level(p_value, verdic
     sentence = said("learnable", answer).sentence
     assert "ross-indexed accuracy 0.800 on held-out rows" in sentence
     assert p_value is None or "accuracy of a quick reference procedure, is 0.750 on this table" in sentence
-    assert answer.evidence == {"score": pytest.approx(0.8), "simplest": 0.3, "n_tables": 2}
+    assert answer.evidence == {"score": pytest.approx(0.8), "baseline": 0.3, "n_tables": 2}
 
 
 @pytest.mark.parametrize(
@@ -175,7 +175,7 @@ def test_how_few_is_told_with_what_the_folds_chose(by_fold, final, sentence):
         cells=Cells(np.arange(5), sizes, sizes, np.zeros((1, 2, 5))),
         choice=choice,
         choice_at=lambda parsimony: choice,
-        simplest=SimpleNamespace(best_possible=1.0),
+        baseline=SimpleNamespace(best_possible=1.0),
     )
     plan = SimpleNamespace(parsimony=0.04, n_columns=30, candidates=[SimpleNamespace(name="it")] * 5)
     answer = how_few.answered(plan, scores, {"n_made": None, "n_prepared": 30, "n_sources": 3} | final)
@@ -365,7 +365,7 @@ def test_the_frontier_is_the_best_candidate_at_each_size(scores):
     assert frontier["candidates"] == ["anova, ridge", "all features, ridge"]
     assert frontier["mean"] == pytest.approx([0.9, 0.7])
     assert curves["chosen"] == {"size": 1, "mean": pytest.approx(0.9)}
-    assert curves["simplest"] == pytest.approx(0.5)
+    assert curves["baseline"] == pytest.approx(0.5)
 
 
 def test_curves_have_the_standard_error_of_folds_that_share_training_rows(scores):

@@ -134,7 +134,7 @@ def test_a_study_is_left_whatever_the_limit(plan):
     settled = within_budget(replace(plan, budget=1e-6), measured(plan))
     left = [each for number, each in enumerate(plan.candidates) if number not in settled.skipped]
     assert settled.n_permutations == 0
-    assert [each.is_simplest for each in left] == [True, False, False]
+    assert [each.is_baseline for each in left] == [True, False, False]
     assert left[1].reducer is None
     assert left[2].reducer is not None
     assert left[1].learner == left[2].learner

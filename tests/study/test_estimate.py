@@ -22,7 +22,7 @@ def plan(data):
 
 def test_every_fit_is_counted(plan, data):
     said = time_estimate(plan, data, n_workers=1)
-    # The simplest, all features, and two sizes, on 3 folds drawn twice.
+    # The baseline, all features, and two sizes, on 3 folds drawn twice.
     assert re.search(r"fits +24 models", said)
     assert "on 1 worker" in said
     assert re.search(r"and up to \d+ seconds? for the tests$", said, re.MULTILINE)

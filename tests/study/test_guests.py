@@ -78,7 +78,7 @@ def table(make_table, tmp_path):
 
 
 def learners_of(plan):
-    return {candidate.learner.name for candidate in plan.candidates} - {"simplest"}
+    return {candidate.learner.name for candidate in plan.candidates} - {"baseline"}
 
 
 def test_a_learner_of_our_own_takes_part_by_its_name(make_table):
@@ -149,7 +149,7 @@ def test_an_estimator_is_written_into_the_plan_as_name_and_parameters(make_table
     data = study_data(make_table())
     plan = make_plan(data, preset="quick", methods=["anova"], learners=[NuSVC(nu=0.3), LPBoost()])
     recipes = {each.learner.name: each.learner.params for each in plan.candidates}
-    assert recipes == {"simplest": {}, "sklearn.svm._classes:NuSVC": {"nu": 0.3}, "LPBoost": {}}
+    assert recipes == {"baseline": {}, "sklearn.svm._classes:NuSVC": {"nu": 0.3}, "LPBoost": {}}
     assert "all features, NuSVC (nu=0.3)" in [each.name for each in plan.candidates]
     assert Plan.from_dict(plan.to_dict()) == plan
 

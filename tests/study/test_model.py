@@ -34,7 +34,7 @@ def fitted(dataset, names, learner):
     return fit_model(plan, data, Chosen(names, len(plan.candidates) - 1, data.columns))
 
 
-OFFERED = [name for name in LEARNERS if name != "simplest"]
+OFFERED = [name for name in LEARNERS if name != "baseline"]
 
 
 @pytest.mark.parametrize("learner", [name for name in OFFERED if LEARNERS[name].classifier])

@@ -148,7 +148,7 @@ def test_what_cannot_take_a_sparse_table_is_not_tried_on_one():
             do_fold(FoldWork(number, 0, 0), bench)
             tried |= parts
     assert {candidate.learner.name for candidate in plan.candidates} == {
-        "simplest",
+        "baseline",
         "ridge",
         "logistic",
         "svm",
@@ -182,7 +182,7 @@ def test_learners_for_classes_are_refused_for_numbers():
     rng = np.random.default_rng(0)
     numbers = study_data(Dataset.from_frame(rng.normal(size=(30, 4)), target=rng.normal(size=30)))
     tried = {candidate.learner.name for candidate in make_plan(numbers, preset="thorough").candidates}
-    assert tried == {"simplest", "ridge", "svm", "svm10", "extra_trees", "knn"}
+    assert tried == {"baseline", "ridge", "svm", "svm10", "extra_trees", "knn"}
     with pytest.raises(StudyError, match="is a classifier, but the target is numeric"):
         make_plan(numbers, learners=["naive_bayes"])
 
@@ -213,7 +213,7 @@ def test_where_predictions_must_be_positive_presets_have_learners_that_give_such
     rng = np.random.default_rng(0)
     counts = study_data(Dataset.from_frame(rng.normal(size=(1000, 4)), target=1.5 + rng.poisson(3, 1000)))
     everything = [each for each in make_plan(counts, preset="quick", scoring=scoring).candidates if not each.reducer]
-    assert [each.learner.name for each in everything] == ["simplest", "poisson", "extra_trees", "boosting"]
+    assert [each.learner.name for each in everything] == ["baseline", "poisson", "extra_trees", "boosting"]
     assert [each.learner.params for each in everything[1:]] == losses
     with pytest.raises(StudyError, match=r"'ridge' may predict negative numbers.*; use extra_trees, .*poisson"):
         make_plan(counts, scoring=scoring, learners=["ridge"])
@@ -261,7 +261,7 @@ def test_of_very_many_rows_presets_try_nothing_that_compares_all_pairs_of_them()
     assert (plan.n_folds, plan.n_repeats, plan.n_permutations) == (10, 1, 199)
     assert make_plan(many, preset="quick", confidence=0.99).n_permutations == 99
     asked = make_plan(many, preset="quick", learners=["knn"], n_repeats=2, n_permutations=99)
-    assert {candidate.learner.name for candidate in asked.candidates} == {"simplest", "knn"}
+    assert {candidate.learner.name for candidate in asked.candidates} == {"baseline", "knn"}
     assert (asked.n_repeats, asked.n_permutations) == (2, 99)
 
 

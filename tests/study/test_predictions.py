@@ -31,7 +31,7 @@ def test_predictions_of_each_procedure_give_its_score(study):
     right = frame.with_columns(right=pl.col("truth") == pl.col("prediction"))
     folds = right.group_by("procedure", "repeat", "fold").agg(pl.col("right").mean())
     means = dict(folds.group_by("procedure").agg(pl.col("right").mean()).iter_rows())
-    expected = findings.compared.number, findings.fewer_help.evidence["with_all"], findings.curve["simplest"]
+    expected = findings.compared.number, findings.fewer_help.evidence["with_all"], findings.curve["baseline"]
     assert means == pytest.approx(dict(zip(PROCEDURES, expected, strict=True)))
     [accuracy] = findings.predictions.evidence["metrics"]
     assert [accuracy[name]["mean"] for name in PROCEDURES] == pytest.approx(expected)

@@ -17,7 +17,7 @@ def candidate(number, scores, sizes=(1, 5), **others):
 
 def all_scores(*candidates):
     plan = SimpleNamespace(
-        candidates=[SimpleNamespace(is_simplest=number == 0) for number in range(len(candidates))],
+        candidates=[SimpleNamespace(is_baseline=number == 0) for number in range(len(candidates))],
         parsimony=0.05,
         margin=0.1,
         confidence=0.9,
@@ -40,7 +40,7 @@ def test_the_winner_is_the_cell_with_the_fewest_columns_that_is_good_enough():
     assert scores.size == 1
     assert scores.ranker.number == 3
     assert scores.best_with_everything.number == 1
-    assert scores.simplest.number == 0
+    assert scores.baseline.number == 0
     assert [each.number for each in scores.with_everything] == [1, 5]
     assert [each.number for each in scores.reduced] == [2, 3, 4]
     assert scores.claim.outcome == "not worse"

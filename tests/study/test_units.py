@@ -236,7 +236,7 @@ def test_nothing_of_a_held_out_row_decides_about_columns(options):
     X[np.ix_(test, numbers)] = 1000.0 * (np.asarray(data.dataset.y)[test] == "ill")[:, None]
     leaking = Bench(plan, replace(data, dataset=replace(data.dataset, X=X)), bench.repeats)
     for number, candidate in enumerate(plan.candidates):
-        if candidate.is_simplest and not plan.always:
+        if candidate.is_baseline and not plan.always:
             continue
         for size in candidate.sizes or (99,):
             ours, theirs = (fitted_cell(each, 0, 0, (number, size)) for each in (bench, leaking))

@@ -49,7 +49,7 @@ def found(
     }
     columns = tuple(SimpleNamespace(name=name, source=name, chosen=name != "x") for name in names)
     answers = {
-        "learnable": Answer(learnable, 0.01, evidence={"n_tables": 99, "score": 0.9, "simplest": 0.5}),
+        "learnable": Answer(learnable, 0.01, evidence={"n_tables": 99, "score": 0.9, "baseline": 0.5}),
         "fewer_help": Answer(outcome, difference, interval, evidence),
         "how_few": Answer("yes", n_made or size, evidence={"n_sources": size if n_sources is None else n_sources}),
         "which": ColumnsAnswer("yes", stability, columns=columns),

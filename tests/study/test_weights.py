@@ -109,7 +109,7 @@ def test_learners_without_weights_are_refused_by_name_and_left_out_of_presets(da
         make_plan(data, learners=["knn"])
     presets = make_plan(data, preset="thorough")
     assert {each.learner.name for each in presets.candidates} == {
-        "simplest",
+        "baseline",
         "ridge",
         "logistic",
         "svm",

@@ -388,7 +388,7 @@ LEARNERS: dict[str, Learner] = {
             positive=True,
         ),
         Learner(
-            "simplest",
+            "baseline",
             "most frequent class, or mean",
             "sklearn.dummy:DummyClassifier",
             "sklearn.dummy:DummyRegressor",
@@ -570,8 +570,8 @@ def imputer_named(name: str) -> Imputer:
 
 
 def short_named(role: str | None = None) -> Iterator[Method]:
-    """Cards of the learners and imputers that go by a short name; "simplest" is for studies only."""
+    """Cards of the learners and imputers that go by a short name; "baseline" is for studies only."""
     if role in (None, "learner"):
-        yield from (each.card for each in LEARNERS.values() if each.name != "simplest")
+        yield from (each.card for each in LEARNERS.values() if each.name != "baseline")
     if role in (None, "imputer"):
         yield from (each.card for each in IMPUTERS.values())

@@ -50,7 +50,7 @@ def curve_figure(findings: "Findings", *, with_others: bool = False) -> "go.Figu
             _figures.AMBER,
             "dash",
         ),
-        (6, "baseline", findings.curve["simplest"], _figures.GREY, "dot"),
+        (6, "baseline", findings.curve["baseline"], _figures.GREY, "dot"),
     ):
         label = f"{name}: {height:.3f}" if with_others else name
         line = _figures.line(label, ends, [height] * 2, colour, line_dash=dash, legendrank=rank)
@@ -133,11 +133,11 @@ def _heights(findings: "Findings") -> tuple[float, float]:
     """Lowest and highest score to show. A curve that falls far below having no features is cut there."""
     curve = findings.curve["frontier"]
     mean, error = np.array(curve["mean"]), np.array(curve["standard_error"])
-    simplest = findings.curve["simplest"]
+    baseline = findings.curve["baseline"]
     reached = [findings.fewer_help.evidence[name] for name in ("with_all", "with_fewer")]
-    high = max(float((mean + error).max()), *reached, simplest)
-    low = min(float((mean - error).min()), *reached, simplest)
-    low = max(low, simplest - 0.75 * (high - simplest)) if high > simplest else low
+    high = max(float((mean + error).max()), *reached, baseline)
+    low = min(float((mean - error).min()), *reached, baseline)
+    low = max(low, baseline - 0.75 * (high - baseline)) if high > baseline else low
     margin = 0.07 * (high - low or 1.0)
     return low - margin, high + margin
 

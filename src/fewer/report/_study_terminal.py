@@ -117,7 +117,7 @@ class _Printer:
     def _curve(self) -> Table:
         """A bar for each size, from the score of the baseline, or the lowest, to the best."""
         curve = self.findings.curve["frontier"]
-        low = min(self.findings.curve["simplest"], *curve["mean"])
+        low = min(self.findings.curve["baseline"], *curve["mean"])
         high = max(curve["mean"])
         marks = {self.findings.n_columns: "all", self.findings.curve["chosen"]["size"]: "chosen"}
         table = _table((unit_of(self.findings), "right"), ("score", "right"), ("", "left"))
@@ -169,7 +169,7 @@ class _Printer:
         """How many columns a candidate uses, on average over the folds."""
         if rival.size is not None:
             return f"{rival.size:,.1f}".removesuffix(".0")
-        if not self.findings.plan.candidates[rival.number].is_simplest:
+        if not self.findings.plan.candidates[rival.number].is_baseline:
             return "all"
         return "always in" if self.findings.plan.always else "none"
 

@@ -32,7 +32,7 @@ def curve_in_words(findings: "Findings") -> str:
     reached = ", ".join(f"{at[size]:.3f} with {counted(size, findings.unit)}" for size in sizes)
     return (
         f"The best candidate reaches {metric_of(findings)} {reached}. The best learner with all columns reaches "
-        f"{findings.fewer_help.evidence['with_all']:.3f}, the baseline {findings.curve['simplest']:.3f}. The chosen "
+        f"{findings.fewer_help.evidence['with_all']:.3f}, the baseline {findings.curve['baseline']:.3f}. The chosen "
         f"number is {chosen['size']:,}."
     )
 

@@ -64,7 +64,7 @@ def _no_sign(findings: "Findings", answer: Any) -> Lead | None:
     p = p_words(answer.number or 1.0, evidence["n_tables"])
     headline = (
         f"There is no sign that {plan.target} can be predicted {better_by(plan)}: "
-        f"{findings.metric} {evidence['score']:.3f}, baseline {evidence['simplest']:.3f} ({p})."
+        f"{findings.metric} {evidence['score']:.3f}, baseline {evidence['baseline']:.3f} ({p})."
     )
     return Lead(10, (headline, NO_PROOF, NOT_A_FINDING), "nothing")
 

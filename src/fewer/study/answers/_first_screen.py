@@ -52,7 +52,7 @@ def _curve(findings: "Findings") -> str:
     """Best held-out score at each number of columns, beside all columns and the baseline."""
     curve, chosen = findings.curve["frontier"], findings.curve["chosen"]
     sizes, mean, error = (np.array(curve[name], dtype=float) for name in ("sizes", "mean", "standard_error"))
-    with_all, baseline = findings.fewer_help.evidence["with_all"], findings.curve["simplest"]
+    with_all, baseline = findings.fewer_help.evidence["with_all"], findings.curve["baseline"]
     ends = np.log([sizes[0], sizes[-1]]) + ([0, 0] if len(sizes) > 1 else [-1, 1])
     heights = np.array([*(mean - error), *(mean + error), with_all, baseline, chosen["mean"]])
     low, high = float(heights.min()), float(max(heights.max(), heights.min() + 1e-9))

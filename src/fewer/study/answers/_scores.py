@@ -145,17 +145,17 @@ class AllScores:
     @property
     def without_baseline(self) -> bool:
         """Whether the candidate that does not look at the features could not be run."""
-        return not any(self.plan.candidates[c.number].is_simplest for c in self.candidates)
+        return not any(self.plan.candidates[c.number].is_baseline for c in self.candidates)
 
     @cached_property
-    def simplest(self) -> CandidateScores:
+    def baseline(self) -> CandidateScores:
         """The candidate that does not look at the features."""
-        return next(c for c in self.candidates if self.plan.candidates[c.number].is_simplest)
+        return next(c for c in self.candidates if self.plan.candidates[c.number].is_baseline)
 
     @cached_property
     def with_everything(self) -> list[CandidateScores]:
         """Candidates that use all features."""
-        return [c for c in self.candidates if not c.reduces and c.number != self.simplest.number]
+        return [c for c in self.candidates if not c.reduces and c.number != self.baseline.number]
 
     @cached_property
     def reduced(self) -> list[CandidateScores]:
@@ -186,9 +186,9 @@ class AllScores:
         """What the rule chooses with this parsimony, on all folds and cross-indexed."""
         guard = 1.0 if self.plan.n_columns > self.plan.n_rows else 0.5
         rule = Rule(parsimony, guard, self.test_ratio)
-        if parsimony != "one_se" and self.simplest.best_possible == 1:
+        if parsimony != "one_se" and self.baseline.best_possible == 1:
             rule = rule._replace(error_share=ERROR_SHARE * parsimony, least_error=3 / self.plan.n_rows)
-        return choose(self.cells, self.simplest.fold_scores, rule)
+        return choose(self.cells, self.baseline.fold_scores, rule)
 
     @cached_property
     def choice(self) -> Choice:
@@ -238,7 +238,7 @@ class AllScores:
         found = claim(
             self.choice.fold_scores,
             self.fold_scores_with_everything,
-            self.simplest.fold_scores,
+            self.baseline.fold_scores,
             margin=self.plan.margin,
             confidence=self.plan.confidence,
             test_ratio=self.test_ratio,

@@ -81,7 +81,7 @@ def _learnable(findings: "Findings", answer: Any) -> Said:
         f"included, that score at least as high as this one. The test stops early when {enough(plan)} of them do, "
         "which does not change the verdict."
     )
-    score, baseline = answer.evidence["score"], answer.evidence["simplest"]
+    score, baseline = answer.evidence["score"], answer.evidence["baseline"]
     reached = f"cross-indexed {metric} {score:.3f} on held-out rows, {baseline:.3f} for the baseline"
     if answer.verdict == Verdict.NOT_TESTED:
         reason = answer.reason.rstrip(".") or "the number of permutations is 0"

@@ -87,7 +87,7 @@ def promise_of(journal: Journal) -> Promise:
     plan, scores = journal.settled, journal.scores
     by_fold = scores.choice.fold_scores
     low, high = corrected_interval(by_fold, plan.confidence, scores.test_ratio)
-    best = scores.simplest.best_possible
+    best = scores.baseline.best_possible
     return Promise(
         float(by_fold.mean()),
         (low, min(high, best)),

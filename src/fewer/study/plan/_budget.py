@@ -253,7 +253,7 @@ def _next_out(plan: "Plan", seconds: Mapping[int, float]) -> int | None:
         number
         for number in left
         if plan.candidates[number].reducer is None
-        and not plan.candidates[number].is_simplest
+        and not plan.candidates[number].is_baseline
         and repr(plan.candidates[number].learner) not in used
     ]
     able = alone + (reduced if len(reduced) > 1 else [])

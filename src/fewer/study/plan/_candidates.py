@@ -39,7 +39,7 @@ _TREES = frozenset({"extra_trees", "forest", "boosting"})
 # Presets try a few numbers of components, one in so many of the path of sizes, and one learner.
 _COMPONENTS = "components of counts"
 _EVERY_COMPONENTS = 3
-_OFFERED = tuple(name for name in LEARNERS if name != "simplest")
+_OFFERED = tuple(name for name in LEARNERS if name != "baseline")
 
 
 @dataclass(frozen=True)
@@ -69,9 +69,9 @@ class Candidate:
         return ", ".join(label for label in self.labels if label)
 
     @property
-    def is_simplest(self) -> bool:
+    def is_baseline(self) -> bool:
         """Whether it is the baseline (dummy), which ignores the features."""
-        return self.learner.name == "simplest"
+        return self.learner.name == "baseline"
 
     @property
     def makes_columns(self) -> bool:
@@ -308,8 +308,8 @@ def candidates_for(
             f"{argument('always')}, or smaller groups in {argument('column_groups')}."
         )
     wanted = None if sizes is None else _checked_sizes(sizes, n_units)
-    baseline = "most frequent class" if classify else "mean"
-    simplest = Candidate(("", f"ridge with {listed(always)} alone" if always else baseline), None, Recipe("simplest"))
+    label = f"ridge with {listed(always)} alone" if always else "most frequent class" if classify else "mean"
+    baseline = Candidate(("", label), None, Recipe("baseline"))
     alone = all(recipe.name != "ridge" for recipe in chosen)
     everything = [Candidate(("all features", _label(recipe)), None, recipe) for recipe in chosen]
     reduced = [
@@ -318,7 +318,7 @@ def candidates_for(
         for recipe in chosen
         if learners is not None or _go_together(label, recipe.name, alone=alone)
     ]
-    return (simplest, *everything, *reduced)
+    return (baseline, *everything, *reduced)
 
 
 def _label(recipe: Recipe) -> str:

@@ -320,7 +320,7 @@ class Plan:
         pairs = [
             candidate.labels
             for number, candidate in enumerate(self.candidates)
-            if not candidate.is_simplest and number not in self.skipped
+            if not candidate.is_baseline and number not in self.skipped
         ]
         learners_of: dict[str, list[str]] = {}
         for reducer, learner in pairs:
@@ -328,12 +328,12 @@ class Plan:
         reducers_with: dict[tuple[str, ...], list[str]] = {}
         for reducer, learners in learners_of.items():
             reducers_with.setdefault(tuple(learners), []).append(reducer)
-        simplest = next(candidate.name for candidate in self.candidates if candidate.is_simplest)
+        baseline = next(candidate.name for candidate in self.candidates if candidate.is_baseline)
         combined = [
             f"{', '.join(reducers)}, {'each ' if len(reducers) > 1 else ''}with {', '.join(learners)}"
             for learners, reducers in reducers_with.items()
         ]
-        return "; ".join([*combined, f"the baseline ({simplest})"])
+        return "; ".join([*combined, f"the baseline ({baseline})"])
 
     def _sizes_in_words(self) -> str:
         sizes = sorted({size for candidate in self.candidates for size in candidate.sizes or ()})
@@ -520,12 +520,12 @@ def _checked_scoring(scoring: str, data: "StudyData") -> str:
             f"There is no score {scoring!r} in scikit-learn or fewer. {near if near.startswith('Did') else common}"
         )
     X, y = np.zeros((data.dataset.n_rows, 1)), data.dataset.y
-    simplest = (DummyClassifier() if data.is_classification else DummyRegressor()).fit(X, y)
+    baseline = (DummyClassifier() if data.is_classification else DummyRegressor()).fit(X, y)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             weights = {} if data.weights is None else {"sample_weight": data.weights}
-            scorer_named(scoring)(simplest, X, y, **weights)
+            scorer_named(scoring)(baseline, X, y, **weights)
     except (ValueError, TypeError, AttributeError) as error:
         others = (
             "accuracy, balanced_accuracy, f1_macro or roc_auc_ovr"

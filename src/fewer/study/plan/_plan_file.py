@@ -65,8 +65,8 @@ def check_entries(data: Mapping[str, Any], splittings: tuple[str, ...]) -> None:
     _check(data, rules, "")
     for number, candidate in enumerate(data["candidates"], start=1):
         _check_candidate(candidate, f" of candidate {number}")
-    if all(candidate["learner"]["name"] != "simplest" for candidate in data["candidates"]):
-        raise StudyError("This is not a plan of fewer: the baseline ('simplest') is not among its candidates.")
+    if all(candidate["learner"]["name"] != "baseline" for candidate in data["candidates"]):
+        raise StudyError("This is not a plan of fewer: the learner 'baseline' is not among its candidates.")
 
 
 def _leave_a_study(skipped: list[int], data: Mapping[str, Any]) -> bool:
@@ -79,7 +79,7 @@ def _leave_a_study(skipped: list[int], data: Mapping[str, Any]) -> bool:
     left = [each for number, each in enumerate(candidates) if number not in skipped]
     whole = [each.get("learner") for each in left if each.get("reducer") is None]
     reduced = [each.get("learner") for each in left if each.get("reducer") is not None]
-    baseline = any(isinstance(each, dict) and each.get("name") == "simplest" for each in whole)
+    baseline = any(isinstance(each, dict) and each.get("name") == "baseline" for each in whole)
     return not skipped or (bool(reduced) and baseline and all(learner in whole for learner in reduced))
 
 

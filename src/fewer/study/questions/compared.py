@@ -60,7 +60,7 @@ def answer(done: Finished) -> ComparedAnswer:
 
 def compared_with(scores: AllScores) -> ComparedAnswer:
     """The winner beside the best learner with all columns, and the baseline."""
-    simplest, best_all, winner = scores.simplest, scores.best_with_everything, scores.winner
+    baseline, best_all, winner = scores.baseline, scores.best_with_everything, scores.winner
     reached = scores.choice.fold_scores
     evidence = {
         "labels": winner.labels,
@@ -69,7 +69,7 @@ def compared_with(scores: AllScores) -> ComparedAnswer:
         "fixed_size_score": float(scores.cells.scores[..., scores.choice.cell].mean()),
         "candidate_score": winner.score,
         "with_all": {"name": best_all.labels[1], "score": best_all.score},
-        "baseline": {"name": simplest.name, "score": simplest.score},
+        "baseline": {"name": baseline.name, "score": baseline.score},
         "n_ways": scores.n_ways,
         "n_with_all": len(scores.with_everything),
         "dropped": list(scores.dropped),

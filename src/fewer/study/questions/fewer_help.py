@@ -20,7 +20,7 @@ def answered(plan: Plan, scores: AllScores) -> Answer:
         "with_fewer": float(scores.choice.fold_scores.mean()),
         "with_all": with_all,
         "margin": plan.margin,
-        "margin_in_score": plan.margin * (with_all - scores.simplest.score),
+        "margin_in_score": plan.margin * (with_all - scores.baseline.score),
         "above_margin": claim.above_margin,
         "above_margin_interval": claim.above_margin_interval,
         "rows_needed": claim.rows_needed,

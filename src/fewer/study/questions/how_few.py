@@ -79,7 +79,7 @@ def size_curves(scores: AllScores) -> dict[str, Any]:
         "frontier": frontier,
         "candidates": curves,
         "chosen": {"size": scores.size, "mean": float(means[scores.choice.cell])},
-        "simplest": scores.simplest.score,
+        "baseline": scores.baseline.score,
     }
 
 

@@ -21,7 +21,7 @@ def answered(plan: Plan, scores: AllScores, null: dict[str, Any]) -> Permutation
     """The answer from the scores of the test."""
     evidence = {
         "score": float(scores.choice.fold_scores.mean()),
-        "simplest": scores.simplest.score,
+        "baseline": scores.baseline.score,
         "n_tables": len(null["scores"]),
     }
     p = null["p_value"]

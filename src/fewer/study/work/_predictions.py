@@ -57,14 +57,14 @@ def prediction_works(plan: Plan, scores: AllScores) -> list[PredictionWork]:
         (scores.winner.number, scores.size),
         *((each.number, _best_size(each)) for each in others[:MOST_RIVALS]),
     )
-    everything = int(scores.simplest.sizes[-1])
+    everything = int(scores.baseline.sizes[-1])
     works = []
     for repeat in range(plan.n_repeats):
         for fold in range(plan.n_folds):
             cell = scores.choice.by_fold[repeat, fold]
             chosen = int(scores.cells.candidates[cell]), int(scores.cells.sizes[cell])
             with_all = scores.with_everything[scores.best_with_everything_by_fold[repeat, fold]].number
-            procedures = chosen, (with_all, everything), (scores.simplest.number, everything)
+            procedures = chosen, (with_all, everything), (scores.baseline.number, everything)
             works.append(PredictionWork(repeat, fold, procedures, candidates if repeat == 0 else ()))
     return works
 
@@ -106,7 +106,7 @@ def fitted_cell(bench: Bench, repeat: int, fold: int, cell: Cell) -> FittedCell:
         if candidate.reducer is not None and candidate.makes_columns:
             maker = with_components(candidate.reducer.reducer(seed=seed), size)
             learner = make_pipeline(maker if rows.units is None else rows.units.maker(maker), learner)
-        elif candidate.is_simplest:
+        elif candidate.is_baseline:
             rows = rows.of_baseline()
         elif candidate.reducer is not None and size < rows.n_units:
             selector, _ = bench.fitted_selector(piece, rows)

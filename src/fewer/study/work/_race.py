@@ -66,7 +66,7 @@ def timing_rounds(plan: Plan, n_workers: int) -> Iterator[list[tuple[FoldWork, .
     needed = [
         each
         for each in work
-        if plan.candidates[each.candidate].is_simplest
+        if plan.candidates[each.candidate].is_baseline
         or each.candidate == reduced
         or (plan.candidates[each.candidate].reducer is None and plan.candidates[each.candidate].learner == learner)
     ]
@@ -108,13 +108,13 @@ def _still_in(
             for size, score in zip(found["sizes"], found["scores"], strict=True):
                 by_cell.setdefault((number, None if whole else size), []).append(score)
     cells = [cell for cell, scores in by_cell.items() if len(scores) == n_folds and cell[0] not in failed]
-    simplest = next(number for number, each in enumerate(plan.candidates) if each.is_simplest)
-    if (simplest, None) not in cells:
+    baseline = next(number for number, each in enumerate(plan.candidates) if each.is_baseline)
+    if (baseline, None) not in cells:
         return dict(sizes)  # without the baseline there is no study
-    racing = [cell for cell in cells if cell[0] != simplest]
+    racing = [cell for cell in cells if cell[0] != baseline]
     out = out_of_race(
         np.array([by_cell[cell] for cell in racing]).T,
-        np.array(by_cell[simplest, None]),
+        np.array(by_cell[baseline, None]),
         np.array([size is None for _, size in racing]),
         standard_errors=plan.racing,
         share=max(float(plan.parsimony), _LEAST_SHARE),

@@ -351,7 +351,7 @@ def do_fold(work: FoldWork, bench: Bench) -> dict[str, Any]:
 def learner_of(candidate: Candidate, plan: Plan, y: Any, seed: int) -> Any:
     """The learner of a candidate, not fitted; classes weigh alike where the score counts them so."""
     classes = len(np.unique(y)) if plan.classify and plan.scoring in BALANCED_SCORES else 0
-    recipe = Recipe("ridge") if candidate.is_simplest and plan.always else candidate.learner
+    recipe = Recipe("ridge") if candidate.is_baseline and plan.always else candidate.learner
     return recipe.learner(classify=plan.classify, classes=classes, seed=seed)
 
 
@@ -380,7 +380,7 @@ def scored(
     learner, scoring = learner_of(candidate, plan, bench.data.dataset.y, seed), scoring_of(plan.scoring)
     sizes = candidate.sizes if sizes is None else sizes
     if reducer is None:
-        table = rows.of_baseline() if candidate.is_simplest else rows
+        table = rows.of_baseline() if candidate.is_baseline else rows
         return {"sizes": [rows.n_units], "scores": [_score(learner, table, bench, fold)], "names": []}
     halves = rows.X_train, y_train, rows.X_test, y_test
     found: FoldScores | ComponentScores
