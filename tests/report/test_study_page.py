@@ -20,6 +20,9 @@ from fewer.report._study_numbers import duration
 from fewer.study import Caution, Plan
 from fewer.study.answers._first_lines import first_lines
 
+# SHA-256 of plotly-cartesian.min.js 3.0.1, as plotly.js has released it.
+PLOTLY = "27c5203ecba052de6447603696f39558f5d1961839ba7ab153639f66d3d0d569"
+
 _VOID = {"meta", "input", "br", "link", "img"}
 
 
@@ -142,7 +145,9 @@ def _unpacked(script) -> str:
 def test_names_from_the_data_stay_text(page, nasty_study, nasty_names):
     assert len([each for each in page.all("script") if "type" not in each]) == 2
     (packed,) = page.all("script", type="text/plain")
-    assert _unpacked(packed).startswith("/**\n* plotly.js (cartesian - minified)")
+    script = _unpacked(packed)
+    assert script.startswith("/**\n* plotly.js (cartesian - minified) v3.0.1\n")
+    assert sha256(script.encode()).hexdigest() == PLOTLY
     assert not page.all("img")
     assert not page.all("b")
     assert not page.all("i")

@@ -351,7 +351,7 @@ def test_the_winner_stands_beside_the_best_with_all_columns_and_the_baseline(sco
     assert said("compared", answer, plan).sentence == (
         "Chosen from 2 combinations of selection method and learner: anova, ridge with 1 column. Its accuracy is 0.900 "
         "with this number of columns on every fold (fixed-size score), 0.900 with the number that scores best on the "
-        "other folds (candidate score, 1 columns on average), and 0.900 with everything chosen on the other folds "
+        "other folds (candidate score, 1 column on average), and 0.900 with everything chosen on the other folds "
         "(cross-indexed score). Candidate scores to compare with: 0.700 for the best learner with all columns, ridge; "
         "0.500 for the baseline, a coin."
     )

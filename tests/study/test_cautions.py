@@ -66,7 +66,7 @@ def test_hubs_come_with_many_columns_and_are_named_with_their_consequence():
         f"{rounded_percent(many.hubness.never_listed)} of the rows are never among the 10 nearest of another row"
         in sentence
     )
-    assert "imputation by neighbours suffer" in sentence
+    assert "kNN, clustering and imputation by neighbours" in sentence
 
 
 def test_classes_that_were_left_out_are_named_with_their_rows():

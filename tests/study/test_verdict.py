@@ -1,5 +1,6 @@
 """The first lines: what they say follows from the answers, and in the right number."""
 
+import re
 from types import SimpleNamespace
 
 import pytest
@@ -114,12 +115,15 @@ def test_no_difference_on_any_fold_is_told_as_that():
 
 
 def test_a_critical_caution_comes_before_the_claim():
+    about = {"column": "day", "measure": "R2", "plain_score": 0.9, "ordered_score": 0.3}
     cautions = [
-        Caution("critical", "leak", {}, "y2 alone predicts the target: leave it out.", "y2 gives the target away."),
+        Caution("critical", "time ignored", about, "Scores are 0.9 and 0.3.", "Rows are predicted from later ones."),
         Caution("warning", "wide", {}, "There are many columns."),
     ]
     findings = found(cautions=cautions)
-    assert findings.verdict[:2] == ("y2 gives the target away.", "y2 alone predicts the target: leave it out.")
+    assert findings.verdict[0] == "Rows are predicted from later ones."
+    assert findings.verdict[1].endswith("use --time day.")
+    assert not re.search(r"\d", findings.verdict[1])  # the scores are in the first line
     assert findings.verdict[2].startswith("Fewer features help")
     assert (findings.verdict_of, findings.moods[0]) == (("careful", "careful", "fewer_help"), "critical")
     assert found(cautions=cautions[1:]).headline.startswith("Fewer features help")

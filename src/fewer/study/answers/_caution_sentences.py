@@ -126,6 +126,17 @@ def _left_out(found: Evidence, plan: "Plan", level: str) -> str:
     return f"Columns left out: {'; '.join(f'{name} ({why})' for name, why in columns[:5])}{more}."
 
 
+def _hubs(found: Evidence, plan: "Plan", level: str) -> str:
+    near = f"among the {found['neighbours']} nearest of"
+    never = f"{rounded_percent(found['never_listed'])} of the rows are never {near} another row, and "
+    return (
+        f"Nearest neighbours are {'unreliable' if level == 'warning' else 'less reliable'} here with all columns: "
+        f"{never if found['never_listed'] else ''}one row is {near} {found['most_listed']:,} others (skewness "
+        f"{found['skewness']:.1f}). The intrinsic dimension of the rows is about {found['dimension']:.0f}. This "
+        "affects kNN, clustering and imputation by neighbours; fewer columns often help."
+    )
+
+
 _SENTENCES: Mapping[str, Callable[[Evidence, "Plan", str], Any]] = {
     "target leakage": _leakage,
     "groups ignored": _groups,
@@ -152,13 +163,7 @@ _SENTENCES: Mapping[str, Callable[[Evidence, "Plan", str], Any]] = {
         f"In {listed(found['columns'])}, values are missing more often for some values of the target than for others. "
         "That a value is missing may itself predict the target; imputation removes this information."
     ),
-    "hubs": lambda found, plan, level: (
-        f"Nearest neighbours are {'unreliable' if level == 'warning' else 'less reliable'} here with all columns: "
-        f"{rounded_percent(found['never_listed'])} of the rows are never among the {found['neighbours']} nearest of "
-        f"another row, and one row is among those of {found['most_listed']:,} (skewness {found['skewness']:.1f}). The "
-        f"rows fill about {found['dimension']:.0f} dimensions. kNN, clusters and imputation by neighbours suffer; "
-        "fewer columns often help."
-    ),
+    "hubs": _hubs,
     "sampled rows": lambda found, *_: (
         f"Candidates were compared on samples of the rows: up to {found['training_rows']:,} training rows and "
         f"{found['test_rows']:,} test rows in each fold. The model is fitted on all rows."

@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from fewer._wording import counted, interval_words, listed, p_words, percent, rows_words, signed, two_digits
+from fewer.study.answers import _caution_sentences
 from fewer.study.answers._decision import POWER
 from fewer.study.answers._question import Answer, Lead, Verdict
 from fewer.study.questions import question_named
@@ -49,12 +50,16 @@ def first_lines(findings: "Findings") -> "Findings":
 
 
 def _critical(findings: "Findings", answer: Any) -> Lead:
-    """A critical caution comes first; a note on what a target of whole numbers was taken for comes last."""
+    """A critical caution comes first, its scores once; a note on a target of whole numbers comes last."""
     critical = next((each for each in answer.cautions if each.headline), None)
     note = " ".join(each.sentence for each in answer.cautions if each.topic == "target")
     if critical is None:
         return Lead(100, (), "", note)
-    return Lead(0, (critical.headline, critical.sentence), "critical", note)
+    advice = critical.sentence
+    if "measure" in critical.evidence:
+        without_scores = replace(critical, evidence={**critical.evidence, "measure": None})
+        advice = _caution_sentences.said(without_scores, findings.plan)["sentence"]
+    return Lead(0, (critical.headline, advice), "critical", note)
 
 
 def _no_sign(findings: "Findings", answer: Any) -> Lead | None:

@@ -4,7 +4,7 @@ Terminal, report and JSON share them. Each question has a function from the find
 Those of the cautions and of the first lines are in the modules beside this one.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -31,6 +31,7 @@ from fewer.study.plan._plan import RARE_SHARE, Plan
 from fewer.study.questions import importance as of_importance
 from fewer.study.questions import missing as of_missing
 from fewer.study.questions import question_named
+from fewer.study.questions.interacting import p_of_increase
 from fewer.study.work._null_test import enough
 from fewer.study.work._predictions import MOST_RIVALS
 
@@ -116,10 +117,12 @@ def _interacting(findings: "Findings", answer: Any) -> Said:
         Verdict.NO: "No, columns are redundant: scores increase",
         Verdict.NOT_SHOWN: "Not shown: scores do not decrease",
     }[answer.verdict]
+    p = _p_of(plan, null)
+    if answer.verdict == Verdict.NO:
+        p = f"{p_words(p_of_increase(null), len(null['scores']))} for an increase"
     sentence = (
         f"{found} when columns are made independent within classes. The {findings.metric} of a quick reference "
-        f"procedure is {null['observed']:.3f} on this table and {mean:.3f} on average without dependence "
-        f"({_p_of(plan, null)})."
+        f"procedure is {null['observed']:.3f} on this table and {mean:.3f} on average without dependence ({p})."
     )
     if answer.verdict == Verdict.NOT_SHOWN and mean >= best - _LITTLE_ROOM:
         sentence += f" With a score so close to {best:g}, the test has little room to show a decrease."
@@ -192,7 +195,8 @@ def _how_few(findings: "Findings", answer: Any) -> Said:
     within = "The fewest columns of the candidate with the best mean score, within one standard error of it."
     if plan.parsimony != "one_se":
         error = (
-            f", and at most {percent(ERROR_SHARE * plan.parsimony)} of what the best lacks to a perfect score"
+            f", and at most {percent(ERROR_SHARE * plan.parsimony)} of the difference between the best score and a "
+            "perfect one"
             if best_possible(plan.scoring) == 1
             else ""
         )
@@ -219,9 +223,10 @@ def _which(findings: "Findings", answer: Any) -> Said:
         )
         return {"sentence": sentence, "how": how}
     how = (
-        f"Chosen by {found['ranker']}, fitted on all rows. The frequency is the share of the {found['n_folds']} folds "
-        "in which a column was among the chosen, from their training rows: a column can be chosen on all rows, but in "
-        "no fold. Stability is Nogueira's index (1: identical in all folds, 0: random choice)."
+        f"Chosen by {found['ranker']}, fitted on all rows. The same method was fitted to the training rows of the "
+        f"{found['n_folds']} folds, with the same number of columns: the frequency is the share of the folds in which "
+        "it chose a column. A column can be chosen on all rows, but in no fold. Stability is Nogueira's index (1: "
+        "identical in all folds, 0: random choice)."
     )
     if len(chosen) >= findings.n_columns:
         return {"sentence": f"All {len(frequency):,} columns; the first are {shown}.", "how": how}
@@ -235,23 +240,27 @@ def _which(findings: "Findings", answer: Any) -> Said:
 def _compared(findings: "Findings", answer: Any) -> Said:
     found, metric = answer.evidence, findings.metric
     name = ", ".join(label for label in found["labels"] if label)
+    among = f"{counted(found['n_ways'], 'combination')} of selection method and learner"
+    if found["mean_size"] is None:
+        among = f"{found['n_ways'] + found['n_with_all']} candidates"
     at_size, scores = "", f"{found['candidate_score']:.3f} on its own (candidate score), "
     if found["mean_size"] is not None:
         new = "new column" if findings.plan.candidates[findings.winner].makes_columns else findings.unit
         at_size = f" with {counted(found['size'], new)}"
+        mean = f"{found['mean_size']:,.{0 if found['mean_size'] >= 100 else 1}f}".removesuffix(".0")
         scores = (
             f"{found['fixed_size_score']:.3f} with this number of {new}s on every fold (fixed-size score), "
             f"{found['candidate_score']:.3f} with the number that scores best on the other folds (candidate score, "
-            f"{found['mean_size']:.3g} {new}s on average), "
+            f"{mean} {new}{'s' * (mean != '1')} on average), "
         )
     sentence = (
-        f"Chosen from {counted(found['n_ways'], 'combination')} of selection method and learner: {name}{at_size}. Its "
+        f"Chosen from {among}: {name}{at_size}. Its "
         f"{metric} is {scores}and {answer.number:.3f} with everything chosen on the other folds (cross-indexed score). "
         f"Candidate scores to compare with: {found['with_all']['score']:.3f} for the best learner with all columns, "
         f"{found['with_all']['name']}; {found['baseline']['score']:.3f} for the baseline, {found['baseline']['name']}."
     )
     if found["dropped"]:
-        sentence += f" Stopped early, because clearly worse after three or more folds: {listed(found['dropped'], 3)}."
+        sentence += f" Stopped early, because clearly worse after three or more folds: {_named(found['dropped'], 3)}."
     how = (
         "All candidates were scored on the same folds. The fixed-size score and the candidate score of the winner are "
         "optimistic, because the winner is the best of many. The cross-indexed score is not: for each fold, selection "
@@ -259,12 +268,18 @@ def _compared(findings: "Findings", answer: Any) -> Said:
         "the score of the first line."
     )
     if findings.plan.races:
-        such = f", such as {listed(found['dropped'], 10)}" if found["dropped"] else ""
+        such = f", such as {_named(found['dropped'], 10)}" if found["dropped"] else ""
         how += (
             " Candidates and numbers of columns that were clearly worse after three or more folds were stopped early: "
             f"they are missing from curves and tables{such}."
         )
     return {"sentence": sentence, "how": how}
+
+
+def _named(candidates: Sequence[str], most: int) -> str:
+    """The first candidates; their names have commas."""
+    more = f" and {len(candidates) - most} more" if len(candidates) > most else ""
+    return "; ".join(candidates[:most]) + more
 
 
 def _wrong(findings: "Findings", answer: Answer) -> Said:
@@ -376,21 +391,21 @@ def _importance(findings: "Findings", answer: Answer) -> Said:
         n_first = found["n_first"]
         names = listed([each["name"] for each in found["voted"][:n_first]], 5)
         agreed = (
-            f"{found['n_agreed']} of the first {n_first} are among the first {n_first} of the winner"
+            f"{found['n_agreed']} of these are among the first {n_first} of the winner"
             if n_first > 1
-            else f"it is {'also' if found['n_agreed'] else 'not'} the first of the winner"
+            else f"the winner ranks {'it' if found['n_agreed'] else 'another one'} first{', too' * found['n_agreed']}"
         )
         vote = f"By mean rank over {counted(found['n_methods'], 'selection method')}: {names}; {agreed}."
     sentence = (
         f"Permutation importance on held-out rows is above zero, with its interval, for {len(sure)} of "
         f"{first_of}{counted(len(columns), findings.unit)}{': ' + listed(sure, 5) if sure else ''}. The largest is "
-        f"{first['importance']:.3f}, the fall of the {metric} when {first['name']} is permuted "
+        f"{first['importance']:.3f}, the decrease of the {metric} when {first['name']} is permuted "
         f"({interval_words(first['interval'], findings.plan.confidence, signed)}).{_redundant(found)} {vote}"
     )
     how = (
         "Permutation importance: the winner with the final number of columns is fitted on the training rows of each "
         f"fold; each column is then permuted among the held-out rows ({of_importance.N_PERMUTATIONS} times on small "
-        f"folds), and the fall of the {metric} is its importance, zero where the fold does not choose the column. "
+        f"folds), and the decrease of the {metric} is its importance, zero where the fold does not choose the column. "
         "Intervals are over the folds, account for overlapping training sets, and hold for one column at a time. A "
         "column that others can replace has little importance, however much it is associated with the target. So "
         "columns of a redundancy group (correlations of 0.9 or more) are also permuted together, and each on its own "

@@ -1,5 +1,6 @@
 """Do columns interact? A permutation test that makes columns independent within the classes."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from fewer.study.answers._question import Finished, Question, Verdict
@@ -29,10 +30,15 @@ def answered(plan: Plan, null: dict[str, Any]) -> PermutationAnswer:
             else "the number of permutations is 0"
         )
         return PermutationAnswer(Verdict.NOT_TESTED, reason=why, nulls=nulls)
-    no_better = sum(score <= null["observed"] for score in null["scores"])
-    increases = (1 + no_better) / (1 + len(null["scores"])) <= plan.level
+    increases = p_of_increase(null) <= plan.level
     verdict = Verdict.YES if p <= plan.level else Verdict.NO if increases else Verdict.NOT_SHOWN
     return PermutationAnswer(verdict, p, nulls=nulls)
+
+
+def p_of_increase(null: Mapping[str, Any]) -> float:
+    """The p-value of the other direction: scores are higher when columns are independent within classes."""
+    no_better = sum(score <= null["observed"] for score in null["scores"])
+    return (1 + no_better) / (1 + len(null["scores"]))
 
 
 QUESTION = Question("interacting", TITLE, answer, lambda plan, scores, work: null_work(plan, NULL, work), place=20)
