@@ -42,6 +42,7 @@ def said(name, answer, plan=PLAN, **more):
     plan = SimpleNamespace(
         **(
             {"scoring": "accuracy", "n_columns": 30, "always": (), "column_groups": {}, "max_repeats": None}
+            | {"splitting": "stratified"}
             | vars(plan)
         )
     )
@@ -132,7 +133,10 @@ def test_there_is_something_to_learn_when_p_is_at_most_the_level(p_value, verdic
 def test_features_are_redundant_only_where_scores_rise_without_their_dependence(p_value, observed, verdict):
     """Where all scores are the same, p is 1 as well, and nothing rises."""
     null = {"p_value": p_value, "observed": observed, "scores": [0.5] * 19}
-    assert interacting.answered(PLAN, null).verdict == verdict
+    answer = interacting.answered(PLAN, null)
+    assert answer.verdict == verdict
+    smallest = "(for an increase, p <= 0.050, the smallest that 19 permutations can show)"
+    assert (smallest in said("interacting", answer).sentence) == (verdict == "no")
 
 
 def test_a_test_of_a_decrease_names_its_early_end_and_where_it_has_no_room():

@@ -6,13 +6,22 @@ from types import SimpleNamespace
 import pytest
 
 from fewer.study import Answer, Caution, Findings
-from fewer.study.answers._first_lines import CLOSE, NO_PROOF, _degree, first_lines
+from fewer.study.answers._first_lines import CLOSE, DRIFT, NO_PROOF, _degree, first_lines
 from fewer.study.questions.careful import CarefulAnswer
 from fewer.study.questions.which import ColumnsAnswer
 from fewer.study.table._columns import TableColumn
+from fewer.study.work._null_test import PermutationAnswer
 
 PLAN = SimpleNamespace(
-    target="state", n_columns=20, confidence=0.95, margin=0.1, parsimony=0.05, n_rows=100, always=(), column_groups={}
+    target="state",
+    n_columns=20,
+    confidence=0.95,
+    margin=0.1,
+    parsimony=0.05,
+    n_rows=100,
+    always=(),
+    column_groups={},
+    splitting="stratified",
 )
 
 
@@ -32,6 +41,7 @@ def found(
     cautions=(),
     plan=PLAN,
     names="ab",
+    nulls=None,
 ):
     """Findings of a study with these figures."""
     evidence = {
@@ -50,7 +60,9 @@ def found(
     }
     columns = tuple(SimpleNamespace(name=name, source=name, chosen=name != "x") for name in names)
     answers = {
-        "learnable": Answer(learnable, 0.01, evidence={"n_tables": 99, "score": 0.9, "baseline": 0.5}),
+        "learnable": PermutationAnswer(
+            learnable, 0.01, evidence={"n_tables": 99, "score": 0.9, "baseline": 0.5}, nulls=nulls or {}
+        ),
         "fewer_help": Answer(outcome, difference, interval, evidence),
         "how_few": Answer("yes", n_made or size, evidence={"n_sources": size if n_sources is None else n_sources}),
         "which": ColumnsAnswer("yes", stability, columns=columns),
@@ -133,6 +145,16 @@ def test_a_critical_caution_comes_before_the_claim():
     assert "They are cross-indexed" in last
     nothing = found(learnable="no")
     assert (nothing.verdict[1], nothing.verdict_of) == (NO_PROOF, ("learnable",) * 3)
+
+
+def test_a_target_that_drifts_is_said_to_make_the_test_uninformative():
+    """In order of time, with a baseline below what the test reaches on shuffled targets, which do not drift."""
+    plan = SimpleNamespace(**vars(PLAN) | {"splitting": "in order of time"})
+    for of_shuffled, expected in ((0.6, DRIFT), (0.4, NO_PROOF)):
+        null = {"labels": {"observed": 0.7, "scores": [of_shuffled] * 3, "p_value": 0.9}}
+        findings = found(learnable="no", plan=plan, nulls=null)
+        assert findings.verdict[1] == expected
+        assert findings.headline.startswith("It is not shown" if expected == DRIFT else "There is no sign")
 
 
 @pytest.mark.parametrize(

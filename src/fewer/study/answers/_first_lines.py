@@ -1,6 +1,6 @@
 """The first lines of the findings: the three most urgent of those that the questions contribute."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +16,10 @@ if TYPE_CHECKING:
 
 _N_LINES = 3
 NO_PROOF = "This does not prove that there is no signal: more rows or other columns may show one."
+DRIFT = (
+    "The target changes over time, but shuffled targets do not, so the test can hardly show anything here. A target "
+    "that does not drift, such as the change from one row to the next, can be tested."
+)
 CROSS_INDEXED = (
     "Scores in these lines are those of the whole procedure, not of these columns alone. They are cross-indexed, which "
     "is similar to nested cross-validation: for each fold, selection method, learner and number of columns are chosen "
@@ -67,11 +71,18 @@ def _no_sign(findings: "Findings", answer: Any) -> Lead | None:
         return None
     plan, evidence = findings.plan, answer.evidence
     p = p_words(answer.number or 1.0, evidence["n_tables"])
+    drifts = target_drifts(plan, findings.nulls.get("labels", {}).get("scores", []), evidence["baseline"])
+    found = "It is not shown" if drifts else "There is no sign"
     headline = (
-        f"There is no sign that {plan.target} can be predicted {better_by(plan)}: "
+        f"{found} that {plan.target} can be predicted {better_by(plan)}: "
         f"{findings.metric} {evidence['score']:.3f}, baseline {evidence['baseline']:.3f} ({p})."
     )
-    return Lead(10, (headline, NO_PROOF, NOT_A_FINDING), "nothing")
+    return Lead(10, (headline, DRIFT if drifts else NO_PROOF, NOT_A_FINDING), "nothing")
+
+
+def target_drifts(plan: "Plan", shuffled: Sequence[float], baseline: float) -> bool:
+    """Whether the target changes so much over time that its baseline scores less than the test on shuffled targets."""
+    return plan.splitting == "in order of time" and len(shuffled) > 0 and baseline < sum(shuffled) / len(shuffled)
 
 
 def better_by(plan: "Plan") -> str:

@@ -24,7 +24,7 @@ from fewer._wording import (
 from fewer.catalogue import imputer_named
 from fewer.study.answers import _caution_sentences
 from fewer.study.answers._decision import CLOSE_ERRORS, ERROR_SHARE, POWER
-from fewer.study.answers._first_lines import CLOSE, first_lines, nothing_smaller
+from fewer.study.answers._first_lines import CLOSE, DRIFT, first_lines, nothing_smaller, target_drifts
 from fewer.study.answers._question import Answer, Verdict
 from fewer.study.answers._scores import best_possible
 from fewer.study.plan._plan import RARE_SHARE, Plan
@@ -95,6 +95,8 @@ def _learnable(findings: "Findings", answer: Any) -> Said:
         f"The test statistic, the {metric} of a quick reference procedure, is {null['observed']:.3f} on this table and "
         f"{np.mean(null['scores']):.3f} on average with {shuffled} ({_p_of(plan, null)})."
     )
+    if answer.verdict == Verdict.NO and target_drifts(plan, null["scores"], baseline):
+        test += f" {DRIFT}"
     return {"sentence": f"{word}: {reached}. {test}", "how": how}
 
 
@@ -119,7 +121,7 @@ def _interacting(findings: "Findings", answer: Any) -> Said:
     }[answer.verdict]
     p = _p_of(plan, null)
     if answer.verdict == Verdict.NO:
-        p = f"{p_words(p_of_increase(null), len(null['scores']))} for an increase"
+        p = f"for an increase, {p_words(p_of_increase(null), len(null['scores']))}"
     sentence = (
         f"{found} when columns are made independent within classes. The {findings.metric} of a quick reference "
         f"procedure is {null['observed']:.3f} on this table and {mean:.3f} on average without dependence ({p})."
