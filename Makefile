@@ -64,7 +64,7 @@ lint: $(VENV)/.with-dev ## ruff, mypy, and who may import whom
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-logo --no-cache
 
-format: $(VENV)/.with-dev ## let ruff mend what it can
+format: $(VENV)/.with-dev ## let ruff correct what it can
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 

@@ -10,8 +10,8 @@ of counts are distributions over the columns, and every row is a mixture of a fe
   by Gibbs sampling.
 * :class:`~fewer.latent.PLSA` has none, and stops early on held-out tokens. :class:`~fewer.latent.AspectModel` is the
   same model for a two-way table.
-* :func:`~fewer.latent.select_n_components` says how many there are, :func:`~fewer.latent.component_stability` which
-  come back, and :func:`~fewer.latent.component_coherence` whether their words belong together.
+* :func:`~fewer.latent.select_n_components` estimates their number, :func:`~fewer.latent.component_stability` which
+  return, and :func:`~fewer.latent.component_coherence` whether their words belong together.
   :func:`~fewer.latent.match_components` compares the components of two fits.
 * :class:`~fewer.latent.ComponentFeatures` and :class:`~fewer.latent.ComponentClassifier` use them to classify, and
   :class:`~fewer.latent.BagOfPrototypes` makes counts of local vectors, such as patches of images.

@@ -80,7 +80,7 @@ for name, model in {"threshold": ThresholdedLogisticRegression(alpha=0.01), "Met
 # ------------------
 # Where the cost is not known exactly but within a range, a proper loss can put its weight there:
 # :class:`~fewer.learn.ProperLoss` builds a loss of probabilities from a weight function,
-# :class:`~fewer.learn.CompositeLoss` says whether it is convex with a link, and
+# :class:`~fewer.learn.CompositeLoss` shows whether it is convex with a link, and
 # :class:`~fewer.learn.CompositeLossClassifier` learns with it. This weight is convex with its own canonical link; with
 # the logit link it is not, as it leaves the band that convexity needs.
 focused = ProperLoss(lambda c: (1 + 4 * np.exp(-(((c - 0.3) / 0.15) ** 2))) / (c * (1 - c)), "focused on 0.3")
@@ -105,7 +105,7 @@ figure.update_yaxes(type="log", dtick=1)
 # A linear model that is wrong somewhere should be right near the threshold of the decision.
 # :class:`~fewer.learn.CompositeLossClassifierCV` chooses the loss that it minimises, out of
 # :func:`~fewer.learn.beta_loss` with powers at both ends, by the cost on held-out rows; cross-validation of the whole
-# says what that is worth. Here the log odds are a curve, and a false alarm costs four times a miss.
+# shows what that is worth. Here the log odds are a curve, and a false alarm costs four times a miss.
 x = rng.uniform(-2, 2, size=(4000, 1))
 odds = 3 * np.sin(x[:, 0]) + x[:, 0] ** 2
 y = (rng.random(4000) < 1 / (1 + np.exp(-odds))).astype(int)

@@ -45,8 +45,8 @@ print(analyzer.reading_)
 
 # %%
 # Why rows near the centre? In a normal cloud a row two standard deviations nearer to it is nearer to *all* rows, the
-# more so the more dimensions there are. With ``betweenness=True`` the analyzer also says whether shortest paths in the
-# graph of neighbours lead through hubs.
+# more so the more dimensions there are. With ``betweenness=True`` the analyzer also reports whether shortest paths
+# in the graph of neighbours lead through hubs.
 for n_dims in (3, 20, 100):
     cloud = HubnessAnalyzer(5, betweenness=True).fit(rng.normal(size=(500, n_dims)))
     print(

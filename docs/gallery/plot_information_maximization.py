@@ -8,7 +8,7 @@ the receiver several decoders instead of one, and finds other directions where r
 
 Use it for codes to reconstruct from, and where much of the variance belongs to a few rows, which PCA follows. Do not
 expect it to separate groups: it keeps what tells *all* about a row, and
-:func:`~fewer.extract.compare_to_pca` says on new rows whether it kept more than PCA.
+:func:`~fewer.extract.compare_to_pca` measures on new rows whether it kept more than PCA.
 """
 
 # %%

@@ -57,7 +57,7 @@ figure.tight_layout()
 # Ordinal items
 # -------------
 # Grades of tumours, in four levels. With ``ordinal`` an item has one slope, and a difficulty for each step to the next
-# grade; the BIC says whether that is enough.
+# grade; the BIC shows whether that is enough.
 grades = np.digitize(np.asarray(load("wisconsin").X, dtype=float)[:, [0, 3, 4, 6, 7, 8]], [1.5, 4.5, 7.5])
 ordinal, nominal = LatentTrait(ordinal=range(6)).fit(grades), LatentTrait().fit(grades)
 print(f"BIC {ordinal.bic(grades):.0f} with one slope for each item, {nominal.bic(grades):.0f} with one for each grade")

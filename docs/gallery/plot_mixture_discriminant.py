@@ -6,7 +6,7 @@ LDA has one mean for each class. Where a class consists of several groups, or cu
 
 * :class:`~fewer.latent.MixtureDiscriminantAnalysis`: every class has sub-classes of its own, all with one covariance.
   The map of the sub-classes has more than one axis even for two classes.
-* :class:`~fewer.latent.SharedMixtureDiscriminant`: classes share the components, and a table says which class claims
+* :class:`~fewer.latent.SharedMixtureDiscriminant`: classes share the components, and a table shows which class claims
   which. Rows without a label take part.
 * :class:`~fewer.latent.AspectModelWithCovariates`: the same with counts of items in the place of a class, for a
   distribution of items of new rows.

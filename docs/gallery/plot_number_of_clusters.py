@@ -33,7 +33,7 @@ model.plot()
 # One long cloud
 # --------------
 # Rows that differ mostly along one direction, without groups. Two halves agree almost perfectly, and better than those
-# of permuted columns. Only a normal cloud of the same shape shows that this says nothing about clusters.
+# of permuted columns. Only a normal cloud of the same shape shows that this is no evidence of clusters.
 cloud = rng.normal(size=(80, 30)) + 2 * rng.normal(size=(80, 1))
 model = ConsensusClusterNumber(KMeans(n_init=3), **(settings | {"n_clusters_range": (2, 6)})).fit(cloud)
 print(model.reading_)

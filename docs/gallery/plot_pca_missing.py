@@ -60,7 +60,7 @@ for line, title in enumerate(["observed\n(blue: lost)", "imputed", "standard\nde
 figure.tight_layout()
 
 # %%
-# Is it as sure as it says?
+# Is its uncertainty right?
 # -------------------------
 # The standard deviations are for the missing entry itself. If they are right, 95% of the hidden values lie within 1.96
 # of them, and the dots below lie on the line. They are nearly right here, and no better than the model: pixels are not

@@ -88,7 +88,7 @@ print(f"divergence {steered.kl_:.2f} nats, the model alone violates the shares b
 print(f"{steered.constraint_violation(table.iloc[::2]):.3f}")
 
 # %%
-# If bounds contradict each other, the error says so. With ``slack="penalty"`` they have a price instead.
+# If bounds contradict each other, an error is raised. With ``slack="penalty"`` they have a price instead.
 impossible = [*known, ProportionConstraint(("ward", "A"), component=0, lower=0.5)]
 try:
     PosteriorRegularizedMixture(2, impossible, random_state=0).fit(table)

@@ -131,7 +131,7 @@ print(singular_diagnostics(log_lik[4], n_parameters=11).reading)
 print(functional_cumulants(log_lik[2]).reading)
 
 # %%
-# A row far out cannot be left out by weighing draws. Its Pareto shape says so, and :func:`~fewer.evaluate.exact_loo`
+# A row far out cannot be left out by weighing draws. Its Pareto shape shows this, and :func:`~fewer.evaluate.exact_loo`
 # fits the model again without it.
 x = np.append(x, 6.8)
 spoilt = gibbs(x, 2)

@@ -5,7 +5,7 @@ How many directions rebuild a table well enough?
 :class:`~fewer.extract.ReconstructionPCA` keeps the smallest number of directions that loses less than a stated share
 of the variance. The whole curve of losses comes with one fit, so the choice can be looked at before it is believed.
 
-Use it when the new columns have to stand in for the old ones: compressing, denoising, handing on a smaller table.
+Use it when the new columns replace the old ones: compressing, denoising, handing on a smaller table.
 When they have to predict a target, a loss that is small in variance can still be large in what matters; evaluate that
 by itself.
 """

@@ -69,7 +69,7 @@ print(f"right angles and lengths: {found.metric}; the shape is off by {gap:.1%} 
 
 # %%
 # Three frames were lost altogether. Without time there is nothing to fill them with but the prior; with it, the motion
-# before and after says where the points were.
+# before and after shows where the points were.
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")
     static = WeightedFactorization(4, affine=True, n_coordinates=2).fit(tracks)

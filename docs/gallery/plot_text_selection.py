@@ -77,7 +77,7 @@ figure.legend(*panels[0].get_legend_handles_labels(), loc="lower center", ncols=
 figure.tight_layout(rect=(0, 0.08, 1, 1))
 
 # %%
-# As many words as the documents on the topic have between them is a good start, says the literature:
+# As many words as the documents on the topic have between them is a good start according to the literature:
 # ``n_features_to_select="pos_vocab"``. And a stricter threshold than one half trades recall for precision.
 vocabulary = TextFeatureScorer(n_features_to_select="pos_vocab", min_df=3).fit(X, y)
 print(f"{vocabulary.support_.sum()} different words in the documents on the topic that occur at least three times")

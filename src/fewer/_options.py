@@ -284,7 +284,7 @@ OPTIONS: tuple[Option, ...] = (
         "str or float",
         None,
         "Time limit, such as 90s, 30m or 2h (a number is seconds): after the first fold, the study has fewer repeats, "
-        "permutations or candidates if it would take longer, and the report says so.",
+        "permutations or candidates if it would take longer, and the report names what was left out.",
         "plan",
         metavar="TIME",
         by_default="no limit",

@@ -20,7 +20,7 @@ _names: ContextVar[Sequence[str]] = ContextVar("names of columns", default=())
 
 
 def validated(estimator: Any, X: Any, y: Any = "no_validation", **options: Any) -> Any:
-    """What ``sklearn.utils.validation.validate_data`` gives; what it refuses is told with the names of columns."""
+    """What ``sklearn.utils.validation.validate_data`` gives; errors name the columns."""
     who = type(estimator).__name__
     if options.get("y_numeric"):
         _refuse_text_target(y, who)
@@ -40,7 +40,7 @@ def validated(estimator: Any, X: Any, y: Any = "no_validation", **options: Any) 
 
 
 def checked_array(X: Any, who: str, **options: Any) -> Any:
-    """What ``sklearn.utils.check_array`` gives, for functions; what it refuses is told with the names of columns."""
+    """What ``sklearn.utils.check_array`` gives, for functions; errors name the columns."""
     with _columns_named(X, who):
         return narrow_indices(check_array(narrow_indices(X), input_name="X", **options))
 

@@ -328,7 +328,7 @@ def _covariance(cov: "str | ArrayLike", n_features: int, a: float) -> np.ndarray
         given = np.asarray(cov, dtype=float)
         if given.shape != (n_features, n_features) or not np.allclose(given, given.T):
             raise ValueError(
-                f"cov of shape {given.shape} must be symmetric, {n_features} x {n_features} as n_features says."
+                f"cov of shape {given.shape} must be symmetric, with n_features ({n_features}) rows and columns."
             )
         return given
     if cov == "identity":

@@ -186,7 +186,7 @@ class Crew:
         return self.fresh_worker(hired)
 
     def fresh_worker(self, hired: Callable[[WorkerProcess], None] = lambda _: None) -> WorkerProcess:
-        """A new worker; the machine may be short of breath, so a few of them may die at birth."""
+        """A new worker; on an overloaded machine, a few of them may fail to start."""
         for _ in range(MAX_ATTEMPTS):
             with self._lock:
                 if self._dismissed:

@@ -137,7 +137,7 @@ def bootstrap_test(
     known: dict[int, float],
     note: "Callable[[int, float], None]",
 ) -> BootstrapTest:
-    """Test of two fitted models; ``known`` has what earlier sessions simulated, ``note`` is told of each new value."""
+    """Test of two fitted models; ``known`` has what earlier runs simulated, ``note`` is called with each new value."""
     models = [each._for_samples() if hasattr(each, "_for_samples") else clone(each) for each in (small, large)]
     n_rows = X.shape[0] if hasattr(X, "shape") else len(X)
     experiment = _Experiment(small, models[0], models[1], _missing_entries(X), n_rows)
@@ -198,8 +198,6 @@ def simulated_values(
 def fingerprint(estimator: Any, X: Any, candidates: list[int], n_resamples: int, seed: int) -> dict[str, Any]:
     """What must be the same for a test to go on from a file."""
     if not isinstance(seed, int):
-        raise ValueError(
-            "checkpoint= needs random_state to be a number, so that a later session draws the same tables."
-        )
+        raise ValueError("checkpoint= needs random_state to be a number, so that a later run draws the same tables.")
     described = joblib.hash((type(estimator).__qualname__, estimator.get_params()))
     return {"model": described, "table": joblib.hash(X), "candidates": candidates, "n": n_resamples, "seed": seed}

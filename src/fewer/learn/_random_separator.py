@@ -82,8 +82,8 @@ class RandomSeparatorClassifier(ClassifierMixin, BaseEstimator):
         Margin by which some plane through the origin is expected to separate the classes, between 0 and 1; a random one
         is taken as soon as its training error is ``1/2 - gamma / 6`` or less.
     max_tries : int or "auto", default="auto"
-        Most planes to try, of which the best is taken, with a warning, if none is good enough; "auto" for so many that
-        this has a chance of 1 in 1,000 at most.
+        Largest number of planes to try; if none is good enough, the best is taken, with a warning. With "auto", this
+        happens with a probability of at most 0.001.
     random_state : int, RandomState instance or None, default=None
         Draws the planes.
 

@@ -109,7 +109,7 @@ def describe(dataset: Dataset, *, times: Mapping[str, np.ndarray] | None = None)
     time = [*time_columns(table, times), *(each for rows in beside.values() for each in time_columns(rows))]
     found, checked = leaking_columns(dataset, parts)
     if found and groups:
-        # Whatever is constant within a group tells the target of its rows; a give-away does so in other groups too.
+        # Whatever is constant within a group predicts its target; a leaking column does so in other groups too.
         of_groups = dataset.take(rows_of_groups(of_tables[0][1], groups[0]))
         again = {each.column for each in leaking_columns(of_groups, parts_of(of_groups))[0]}
         found = tuple(each for each in found if each.column in again)

@@ -152,7 +152,7 @@ class ClusteringComparison(Result):
         return self.distance("joint")
 
     def scaled_variation_of_information(self, max_clusters: int | None = None) -> float:
-        """VI over its largest value for so many rows, a metric from 0 to 1.
+        """VI over its largest value for this number of rows, a metric from 0 to 1.
 
         Parameters
         ----------

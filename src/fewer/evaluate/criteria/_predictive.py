@@ -140,7 +140,7 @@ class Waic(PredictiveLoss):
 
     @property
     def reading(self) -> str:
-        """What it says, and its warnings."""
+        """The criterion as a sentence, and its warnings."""
         return " ".join([f"About {self.p_waic:.1f} effective parameters.", *self.warnings])
 
 
@@ -173,7 +173,7 @@ class BayesLoo(PredictiveLoss):
 
     @property
     def good_k(self) -> float:
-        """Largest shape at which so many draws suffice: min(1 - 1 / log10(S), 0.7)."""
+        """Largest shape for which the number of draws is sufficient: min(1 - 1 / log10(S), 0.7)."""
         return min(1 - 1 / np.log10(max(self.n_draws, 11)), 0.7)
 
     @property
@@ -195,7 +195,7 @@ class BayesLoo(PredictiveLoss):
 
     @property
     def reading(self) -> str:
-        """What it says, and its warnings."""
+        """The criterion as a sentence, and its warnings."""
         return " ".join([f"About {self.p_loo:.1f} effective parameters.", *self.warnings])
 
     def plot(self) -> "go.Figure":
@@ -498,7 +498,7 @@ class FunctionalCumulants(Result):
 
     @property
     def reading(self) -> str:
-        """Whether WAIC and leave-one-out differ as theory says."""
+        """Whether WAIC and leave-one-out differ as in theory."""
         return f"Leave-one-out and WAIC differ by {self.gap:.2g} for each row; theory expects {self.expected_gap:.2g}."
 
     def __repr__(self) -> str:

@@ -390,7 +390,7 @@ def checked_sizes(sizes: Iterable[int] | None) -> tuple[int, ...] | None:
         raise TypeError(f"sizes={sizes!r} is one number; pass the sizes to compare, such as sizes=[5, 10, 20].")
     checked = tuple(sizes)
     if not checked:
-        raise ValueError("sizes is empty; pass the numbers of columns to try, or None for all that are worth it.")
+        raise ValueError("sizes is empty; pass the numbers of columns to try, or None for the default sizes.")
     for size in checked:
         if isinstance(size, bool) or not isinstance(size, int | np.integer) or size < 1:
             raise ValueError(f"sizes holds {size!r}; a size is a whole number of columns, at least 1.")

@@ -157,7 +157,7 @@ class GeneralizedEigenProjector(LinearExtractor):
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Training table.
         y : array-like of shape (n_samples,) or (n_samples, n_targets)
-            Target; ``target`` says how one column is read.
+            Target; ``target`` sets how one column is read.
 
         Returns
         -------

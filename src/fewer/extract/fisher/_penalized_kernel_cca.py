@@ -300,7 +300,7 @@ class PenalizedKernelCCA(Extractor):
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Training table.
         y : array-like of shape (n_samples,) or (n_samples, n_targets)
-            The other table about the same rows. ``target`` says how one column is read.
+            The other table about the same rows. ``target`` sets how one column is read.
 
         Returns
         -------

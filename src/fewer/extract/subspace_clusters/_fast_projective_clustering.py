@@ -51,7 +51,7 @@ class FastProjectiveClustering(CallbackSupportMixin, ClusterMixin, Extractor):
         rows and p columns, so that hardly any interval is found where there is none; None takes every cut with enough
         rows, as the paper does, and goes on to cut where the density is even.
     max_clusters : int or None, default=None
-        Stop after so many. Rows of none of them get the label -1.
+        Largest number of clusters. Rows in no cluster get the label -1.
 
     Attributes
     ----------

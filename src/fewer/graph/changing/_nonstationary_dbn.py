@@ -138,7 +138,7 @@ class NonStationaryDBN(CallbackSupportMixin, GraphMixin, BaseEstimator):
     n_burn_in : int or None, default=None
         First steps, which are not used; None for a quarter.
     thin : int, default=20
-        Every so many steps the state is kept.
+        Keep the state after every ``thin`` steps.
     n_chains : int, default=25
         Chains; their mean is used, since single ones may stick.
     threshold : float, default=0.5

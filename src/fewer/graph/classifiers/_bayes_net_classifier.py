@@ -388,8 +388,8 @@ default="omi-cr"
         Folds that classify each training row while edges are chosen; None for the rows themselves, which overfits with
         two parents or few rows.
     max_candidates : int or None, default=None
-        For structures with an order: only so many earlier columns are tried as parents, those that share most
-        information with the column within classes.
+        For structures with an order: how many earlier columns are tried as parents at most, those that
+        share most information with the column within classes.
     paper_literal : bool, default=False
         Keep the first two edges of an order without a test, as the paper's listing does.
     smoothing : {"floor", "dirichlet"}, default="floor"

@@ -232,7 +232,7 @@ class ISMBClassifier(GraphMixin, ClassifierMixin, BaseEstimator):
     tol : float, default=1e-3
         Divergence from which a blanket counts as changing the prediction.
     n_iter_no_change : int, default=10
-        The search for a row ends after so many blankets in a row that do not change it.
+        The search for a row ends after this many consecutive blankets that do not change its prediction.
     max_time : float or None, default=None
         Seconds for the search of one row at most. Results then depend on the machine.
     cell_prior : float, default=1.0

@@ -110,7 +110,7 @@ class HiddenMarkov(BayesianSolvers, ChainModel):
     n_burn_in : int, default=500
         Draws at the beginning of each chain that are left out.
     thin : int, default=1
-        Keep every so many draws.
+        Keep one of every ``thin`` draws.
     n_chains : int, default=2
         Number of chains.
     random_state : int, RandomState instance or None, default=None

@@ -119,7 +119,7 @@ class LatentClass(BayesianSolvers, RowClasses):
     n_burn_in : int, default=500
         Draws at the beginning of each chain that are left out.
     thin : int, default=1
-        Keep every so many draws.
+        Keep one of every ``thin`` draws.
     n_chains : int, default=2
         Number of chains.
     random_state : int, RandomState instance or None, default=None
@@ -186,7 +186,7 @@ class LatentClass(BayesianSolvers, RowClasses):
     Notes
     -----
     A missing answer (NaN, None, pandas' NA) drops its factor, which is exact where answers are missing at random. A
-    category that was not there in ``fit`` says nothing about the class, and counts as one new answer in
+    category that was not there in ``fit`` has no effect on the class, and counts as one new answer in
     ``score_samples``.
 
     Weights are frequencies: a row of weight 2 is the same as the row twice, also for standard errors.

@@ -114,7 +114,7 @@ class LatentProfile(BayesianSolvers, RowClasses):
     n_burn_in : int, default=500
         Draws at the beginning of each chain that are left out.
     thin : int, default=1
-        Keep every so many draws.
+        Keep one of every ``thin`` draws.
     n_chains : int, default=2
         Number of chains.
     random_state : int, RandomState instance or None, default=None

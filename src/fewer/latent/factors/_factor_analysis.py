@@ -102,8 +102,8 @@ class FactorAnalysis(LatentModel):
     factor_correlations_ : ndarray of shape (n_components, n_components)
         Correlations of the factors; the identity unless the rotation is oblique.
     chi2_ : float
-        Test statistic of the hypothesis that so many factors are enough, with Bartlett's correction; NaN with missing
-        values, with as few rows as columns, or without degrees of freedom.
+        Test statistic of the hypothesis that the number of factors is sufficient, with Bartlett's correction; NaN
+        with missing values, with as few rows as columns, or without degrees of freedom.
     dof_ : float
         Its degrees of freedom. If they are negative, the factors are not determined.
     p_value_ : float

@@ -337,7 +337,8 @@ class LoadingsTable(Result):
     rotation : str or None
         How loadings were rotated.
     chi2, dof, p_value : float
-        Test of the hypothesis that so many factors are enough; NaN with missing values, or where it does not exist.
+        Test of the hypothesis that the number of factors is sufficient; NaN with missing values, or where it does
+        not exist.
     threshold : float
         Smaller loadings are not printed.
     """

@@ -31,7 +31,7 @@ _PRIOR_SWEEPS = 400
 @method(
     tasks=["unsupervised"],
     when="Noisy images, maps or signals of two kinds of pixels, whose neighbours are mostly alike: which pixel is of "
-    "which kind, and how strongly neighbours go together. Missing pixels are filled in from their neighbours.",
+    "which kind, and how strongly neighbours go together. Missing pixels are imputed from their neighbours.",
     cost="O(n p) time a sweep",
     paper="latent-structure",
     aliases=["Markov random field", "image denoising", "ICM"],

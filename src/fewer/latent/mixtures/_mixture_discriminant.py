@@ -233,10 +233,10 @@ class MixtureDiscriminantAnalysis(ClassMixture):
         many as it has.
     n_components : int, default=None
         Number of discriminant directions: the means of sub-classes are kept in a space of this dimension during the
-        fit, and ``transform`` gives so many columns. By default there is no such restriction, and all are given.
+        fit, and the number of columns from ``transform``. By default there is no such restriction, and all are given.
     shrinkage : float, default=0.0
-        Pulls the sub-classes of a class towards its mean, as if it had been seen so many more times in each: 0 is
-        MDA, and infinity linear discriminant analysis.
+        Pulls the sub-classes of a class towards its mean, as if its rows had been seen this many more times in each: 0
+        is MDA, and infinity linear discriminant analysis.
     reg_covar : float, default=1e-6
         Added to the variances, as a share of the mean variance of a column.
     n_init : int, default=5

@@ -262,7 +262,7 @@ class L1LinfSparsity(Constraint):
     alpha : float, default=10.0
         Strength of the penalty; sigma in the paper.
     min_count : int, default=10
-        Groups of at most so many rows are not penalised.
+        Groups of at most this many rows are not penalised.
 
     Examples
     --------

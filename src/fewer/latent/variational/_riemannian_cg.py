@@ -287,7 +287,7 @@ def riemannian_cg(
     tol : float, default=1e-8
         F changes little when an iteration lowers it by less than this.
     n_iter_no_change : int, default=2
-        Stop after so many iterations in a row in which F changes little.
+        Stop after this many consecutive iterations in which F changes little.
     max_iter : int, default=1000
         Maximum number of iterations.
     update : callable, default=None

@@ -124,7 +124,7 @@ class VBGaussianMixture(RowClasses):
     score_type_ : str
         What ``score_samples`` gives: "log-likelihood".
     n_parameters_ : int
-        Free parameters of a mixture with so many components.
+        Number of free parameters of a mixture with ``n_components_`` components.
     n_components_ : int
         Number of components, empty ones too.
     n_features_in_ : int

@@ -75,7 +75,7 @@ class EmbeddedSelector(MetaEstimatorMixin, Selector):
         Keep columns whose score is above this. None keeps every column that the model uses: in a node of a tree, or
         with a weight that is not zero.
     max_features : int or None, default=None
-        Keep at most so many, the best ones.
+        Largest number of columns to keep, the best ones.
     max_samples : int, float or None, default=None
         Rows to fit the model on: a number, or a share (a float up to 1.0); classes keep their shares. None for all.
     refit : bool or estimator, default=False

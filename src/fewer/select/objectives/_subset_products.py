@@ -285,7 +285,7 @@ class LinearScorer(SubsetScorer):
 class LeftOutScorer(LinearScorer):
     """The same for rules that tell from one fit on all rows how the one without a row would be.
 
-    Where the fit hangs on a single row they cannot, and give NaN; then fits without each row are made, one by one.
+    Where the fit depends on a single row they cannot, and give NaN; then fits without each row are made, one by one.
     """
 
     @abstractmethod
@@ -321,7 +321,7 @@ def places_in(order: np.ndarray, rows: Sequence[np.ndarray]) -> list[np.ndarray]
     return [np.sort(place[each]) for each in rows]
 
 
-# A row that is left out of its own fit has no prediction by this formula when the fit hangs on that row alone.
+# A row that is left out of its own fit has no prediction by this formula when the fit depends on that row alone.
 _NO_LEVERAGE_LEFT = 1e-10
 
 
@@ -349,7 +349,7 @@ def classes_after(decisions, shifts, coefficients, offsets):
 
 @njit(cache=True, nogil=True)
 def left_out_classes(targets, residuals, leverage_left, shifts, coefficients, inverses):
-    """The class (rows, candidates) that the least-squares fit without a row gives it; -1 where it hangs on that row.
+    """The class (rows, candidates) that the least-squares fit without a row gives it; -1 where it needs that row.
 
     ``targets`` and ``residuals`` are (rows, targets): a single target tells class 1 from class 0 by its sign, several
     stand for a class each, of which the highest wins. ``leverage_left`` is ``1 - h``.
@@ -374,7 +374,7 @@ def left_out_classes(targets, residuals, leverage_left, shifts, coefficients, in
 
 
 def left_out_values(targets, residuals, leverage_left, shifts, coefficients, inverses):
-    """What the fit without a row predicts for it (rows, candidates); NaN where that hangs on this row."""
+    """What the fit without a row predicts for it (rows, candidates); NaN where that depends on this row alone."""
     left = leverage_left[:, None] - shifts**2 * inverses
     clear = left > _NO_LEVERAGE_LEFT
     after = (residuals[:, None] - shifts * coefficients) / np.where(clear, left, 1.0)
@@ -383,7 +383,7 @@ def left_out_values(targets, residuals, leverage_left, shifts, coefficients, inv
 
 @njit(cache=True, nogil=True)
 def left_out_discriminant_classes(distances, products, places, centres, inverses, classes, sizes, log_shares):
-    """The class (rows, candidates) that discriminant analysis without a row gives it; -1 where it hangs on that row.
+    """The class (rows, candidates) that discriminant analysis without a row gives it; -1 where it needs that row.
 
     In the metric of the scatter W within classes, and for row i of class g with deviation ``d = x_i - m_g``:
     ``distances`` holds ``|x_i - m_k|^2`` and ``products`` ``<d, x_i - m_k>``, (rows, classes). ``places`` (rows,

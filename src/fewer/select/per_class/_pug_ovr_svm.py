@@ -100,7 +100,7 @@ class PUGOVRSVM(ClassifierMixin, BaseEstimator):
     window : int, default=5
         Consecutive numbers that an error is averaged over.
     cv : int, "loo", splitter or iterable, default=5
-        Folds for "auto". A number makes stratified folds, fewer when no class has so many rows.
+        Folds for "auto". A number makes stratified folds, fewer if every class has fewer rows.
     random_state : int, RandomState instance or None, default=None
         Shuffles the rows before they are split into folds, when ``cv`` is a number. None leaves them in their order.
 

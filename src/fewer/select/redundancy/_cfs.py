@@ -54,7 +54,7 @@ def best_first(
         From a subset to the merits with each column added, one number for each column; minus infinity for those that
         cannot be added.
     max_stale : int
-        End after so many expansions in a row without a better subset.
+        End after this many consecutive expansions without a better subset.
     on_step : callable
         Called after each expansion; may return True to stop and keep what there is.
 
@@ -201,7 +201,7 @@ class CFS(CallbackSupportMixin, Selector):
     n_bins : int, default=5
         Levels at most, for bins and for a numeric target.
     max_stale : int, default=5
-        The search ends after so many expansions in a row without a better subset.
+        The search ends after this many consecutive expansions without a better subset.
     task : {"auto", "classification", "regression"}, default="auto"
         What y is. "auto" takes numbers with fractions, and whole numbers of very many kinds, for regression and
         everything else for classes.

@@ -129,10 +129,10 @@ class FisherWeightSelector(WeightSelector):
     rank_tol : float, default=1e-10
         Directions whose singular value is below this share of the largest do not count as spanned.
     projection_rank : int or None, default=None
-        Only so many directions, those with the most variance. Needed with no more columns than rows, where all
-        directions are spanned and the criterion says nothing about columns together.
+        Number of directions, those with the most variance. Needed with no more columns than rows, where all
+        directions are spanned and the criterion does not depend on the combination of columns.
     n_features_to_select : int or None, default=None
-        Keep only so many columns, those with the highest weights; all of them, with a warning, if the table has fewer.
+        Number of columns to keep, those with the highest weights; all of them, with a warning, if the table has fewer.
     with_mean : bool, default=True
         Whether ``transform`` takes off the mean.
 

@@ -181,7 +181,7 @@ class VarianceWeightSelector(CallbackSupportMixin, WeightSelector):
         Keep only columns with at least this weight; if there is none, the best one, with a warning. Equal weights would
         be ``1 / sqrt(n_features)``.
     n_features_to_select : int or None, default=None
-        Keep only so many columns, those with the highest weights; all of them, with a warning, if the table has fewer.
+        Number of columns to keep, those with the highest weights; all of them, with a warning, if the table has fewer.
     with_mean : bool, default=True
         Whether ``transform`` takes off the mean. Without it a sparse table stays sparse, and distances are the same.
     random_state : int, RandomState instance or None, default=None

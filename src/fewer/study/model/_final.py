@@ -225,7 +225,7 @@ class _Target:
 
 
 def _redundancy(X: Any, names: list[str], order: list[int], threshold: float = 0.9) -> list[list[str]]:
-    """Columns among the best that stand in for one another: linked by correlations of at least 0.9 in size."""
+    """Columns among the best that are redundant with one another: linked by correlations of at least 0.9 in size."""
     from scipy.sparse.csgraph import connected_components
     from sklearn.utils import gen_batches
 

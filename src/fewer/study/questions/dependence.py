@@ -107,7 +107,7 @@ class DependenceAnswer(Answer):
 
 
 def answer(done: Finished) -> DependenceAnswer:
-    """The stable edges, and the columns that stand in for one another."""
+    """The stable edges, and the nearly duplicate columns."""
     found = done.work[DEPENDENCE]
     if "reason" in found:
         return DependenceAnswer(Verdict.NOT_TESTED, reason=found["reason"])

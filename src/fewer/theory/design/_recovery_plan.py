@@ -256,7 +256,7 @@ class GaussianNormSlack(Result):
     worst_slack : float
         Smallest difference between the norm and its bound over the directions tried; below 0 the bound is violated.
     share_empty : float
-        Share of the directions on which the bound is not above 0, and so says nothing.
+        Share of the directions on which the bound is not above 0, and so is not informative.
     n_vectors : int
         Directions tried.
     """
@@ -291,7 +291,7 @@ def gaussian_norm_slack(
     Returns
     -------
     slack : GaussianNormSlack
-        The smallest difference, and how often the bound says nothing.
+        The smallest difference, and how often the bound is not informative.
 
     Examples
     --------
