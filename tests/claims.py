@@ -5,6 +5,7 @@ figure that it reached through the fixture ``figure``. ``--evidence FILE`` write
 """
 
 import ast
+import re
 import tomllib
 from dataclasses import dataclass
 from pathlib import Path
@@ -71,13 +72,15 @@ def unsettled_claims(claims, carried):
     return sorted(without_test) + sorted(without_claim)
 
 
-def evidence_page(claims, results):
-    """The page of evidence, as Markdown."""
+def evidence_page(claims, results, page=""):
+    """The page of evidence, as Markdown; a claim that was not run keeps its row of the old page, if it is the same."""
+    kept = _rows_of(page)
     lines = [
         "# Evidence",
         "",
         "What the literature says a right implementation shows, and whether ours does. `make evidence` runs every test",
-        "below and writes this page; a claim that proved wrong stays listed, with what was measured instead.",
+        "below and writes this page; a claim that proved wrong stays listed, with what was measured instead. With some",
+        "files of tests only, `pytest --slow -m claim --evidence docs/evidence.md FILE` writes their rows again.",
     ]
     for key in sorted({key for key, _ in claims}):
         lines += ["", f"## {key}", "", "| # | claim | tests | result | figure reached |", "|---|---|---|---|---|"]
@@ -94,8 +97,22 @@ def evidence_page(claims, results):
                 _verdict(claim, own),
                 "; ".join(figures),
             ]
-            lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
+            row = "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
+            old = kept.get((key, claim.number), "")
+            same = all(text.replace("|", "\\|") in old for text in (claim.text, claim.verdict, claim.measured))
+            lines.append(old if old and same and not own else row)
     return "\n".join(lines) + "\n"
+
+
+def _rows_of(page):
+    """The rows of a page by key and number."""
+    rows, key = {}, ""
+    for line in page.splitlines():
+        if line.startswith("## "):
+            key = line[3:]
+        elif found := re.match(r"\| (\d+) \| ", line):
+            rows[key, int(found[1])] = line
+    return rows
 
 
 def _verdict(claim, results):
@@ -124,7 +141,8 @@ class EvidenceWriter:
                 self.results.append(Result(key, int(number), test, report.outcome, properties.get("figure", "")))
 
     def pytest_sessionfinish(self):
-        self.path.write_text(evidence_page(read_claims(), self.results), encoding="utf-8")
+        page = self.path.read_text(encoding="utf-8") if self.path.exists() else ""
+        self.path.write_text(evidence_page(read_claims(), self.results, page), encoding="utf-8")
 
 
 def pytest_addoption(parser):

@@ -1,8 +1,10 @@
 """Every claim of the literature that is built has a test, and every such test a claim."""
 
+import re
+
 import pytest
 
-from claims import Claim, Result, carried_claims, evidence_page, read_claims, unsettled_claims
+from claims import PAPERS, Claim, Result, carried_claims, evidence_page, read_claims, unsettled_claims
 
 
 def test_every_claim_has_a_test_and_every_test_a_claim():
@@ -55,3 +57,19 @@ def test_the_page_shows_failures_and_claims_that_proved_wrong():
         "| 3 | is wrong in print | `test_c` | wrong; test of what holds passed | measured instead: 0.7, not 0.9 |",
         "| 4 | was forgotten |  | **not run** |  |",
     ]
+
+
+def test_rows_of_claims_that_were_not_run_stay_if_the_claim_is_the_same():
+    claims = {("p", 1): Claim("p", 1, "holds | always"), ("p", 2): Claim("p", 2, "was run again")}
+    old = evidence_page(claims, [Result("p", 1, "test_a", "passed", "0.99"), Result("p", 2, "test_b", "failed")])
+    again = [Result("p", 2, "test_b", "passed")]
+    page = evidence_page(claims, again, old)
+    assert "| 1 | holds \\| always | `test_a` | passed | 0.99 |" in page
+    assert "| 2 | was run again | `test_b` | passed |  |" in page
+    changed = claims | {("p", 1): Claim("p", 1, "holds now")}
+    assert "| 1 | holds now |  | **not run** |  |" in evidence_page(changed, again, old)
+
+
+def test_the_page_of_evidence_has_every_paper():
+    page = (PAPERS.parents[1] / "docs" / "evidence.md").read_text(encoding="utf-8")
+    assert {key for key, _ in read_claims()} == set(re.findall(r"^## (\S+)$", page, re.MULTILINE))
