@@ -64,19 +64,20 @@ if TYPE_CHECKING:
         safe_split,
         validate_params,
     )
-    from fewer._estimators._targets import known_target, target_matrix
     from fewer._estimators._validated import (
         checked_array,
         columns_known_as,
         encoded_classes,
         is_missing_label,
         known_column,
+        known_target,
         narrow_indices,
         place_of_class,
         refuse_dataset,
         refuse_documents,
         refuse_negative,
         refuse_other_classes,
+        target_matrix,
         validated,
     )
     from fewer._estimators._warn import each_warning_once, warn_caller

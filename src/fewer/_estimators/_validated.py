@@ -7,6 +7,7 @@ knows it, `columns_known_as` keeps the names.
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
+from numbers import Real
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,6 +16,9 @@ from scipy.sparse import issparse
 from sklearn.utils import check_array
 from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import validate_data
+
+# Numbers with more different values than this are no classes.
+_FEW_VALUES = 20
 
 _names: ContextVar[Sequence[str]] = ContextVar("names of columns", default=())
 
@@ -337,3 +341,42 @@ def refuse_other_classes(y: np.ndarray, classes: np.ndarray) -> None:
             f"y holds the class {unknown.tolist()[0]!r}, which is not one of classes={classes.tolist()}; "
             "name all classes in the first call of partial_fit."
         )
+
+
+class Target(NamedTuple):
+    """Numbers of shape (rows, targets), and the classes that they stand for, if any."""
+
+    values: np.ndarray
+    classes: np.ndarray | None
+
+
+def target_matrix(y: np.ndarray, kind: str, who: str, balanced: bool) -> Target:
+    """A target that is "classes", "numbers", or what "auto" makes of it; ``balanced``: E Pi^{-1/2} rather than E."""
+    if y.ndim == 2 and y.shape[1] == 1:
+        y = y[:, 0]
+    if kind == "classes" or (kind == "auto" and _looks_like_classes(y)):
+        classes, codes = encoded_classes(y, who)
+        indicator = (codes[:, None] == np.arange(len(classes))).astype(np.float64)
+        return Target(indicator / np.sqrt(indicator.sum(axis=0)) if balanced else indicator, classes)
+    numbers = np.asarray(y, dtype=np.float64)
+    return Target(numbers.reshape(len(numbers), -1), None)
+
+
+def _looks_like_classes(y: np.ndarray) -> bool:
+    if y.ndim == 1 and y.dtype.kind == "O" and not all(isinstance(value, Real) for value in y):
+        return True  # labels; what may be wrong with them is reported where they are encoded
+    if y.ndim != 1 or type_of_target(y) not in ("binary", "multiclass"):
+        return False
+    return y.dtype.kind not in "iuf" or len(np.unique(y)) <= _FEW_VALUES
+
+
+def known_target(y: Any, classes: np.ndarray | None) -> np.ndarray:
+    """New values of a target whose classes are known, as a matrix of the same columns."""
+    if classes is None:
+        numbers = np.asarray(y, dtype=np.float64)
+        return numbers.reshape(len(numbers), -1)
+    labels = np.asarray(y)
+    unknown = np.setdiff1d(labels, classes)
+    if len(unknown):
+        raise ValueError(f"y holds the class {unknown.tolist()[0]!r}, which was not seen in fit.")
+    return (labels[:, None] == classes).astype(np.float64)

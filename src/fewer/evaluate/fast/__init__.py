@@ -48,7 +48,7 @@ def routes_of(form: "ClosedForm") -> Routes:
     elif form.name == RIDGE:
         from fewer.evaluate.fast._ridge import ROUTES
     elif form.name == RIDGE_BY_LOO:
-        from fewer.evaluate.fast._ridge_by_loo import ROUTES
+        from fewer.evaluate.fast._ridge import ROUTES_BY_LOO as ROUTES
     elif form.name == SUPPORT_VECTORS:
         from fewer.evaluate.fast._support_vectors import ROUTES
     elif form.name == DISCRIMINANT:
