@@ -228,10 +228,13 @@ def did_you_mean(wanted: str, names: Sequence[str], what: str, most: int = 8) ->
     --------
     >>> did_you_mean("hieght", ["height", "age"], "columns"), did_you_mean("x", ["height", "age"], "columns")
     ("Did you mean 'height'?", "The columns are: 'height', 'age'.")
+    >>> did_you_mean("acc", ["jaccard", "accuracy"], "scores")
+    "Did you mean 'accuracy' or 'jaccard'?"
     """
     by_lower = {name.lower(): name for name in reversed(names)}
-    near = difflib.get_close_matches(wanted.lower(), by_lower, n=3, cutoff=0.6)
-    near = near or [name for name in by_lower if len(wanted) > 2 and name.startswith(wanted.lower())][-1:-4:-1]
+    begun = [name for name in reversed(by_lower) if len(wanted) > 2 and name.startswith(wanted.lower())]
+    close = difflib.get_close_matches(wanted.lower(), by_lower, n=3, cutoff=0.6)
+    near = list(dict.fromkeys([*sorted(begun, key=len), *close]))[:3]
     if near:
         return "Did you mean " + " or ".join(repr(by_lower[name]) for name in near) + "?"
     return f"The {what} are: {listed_values(names, most)}." if names else f"There are no {what}."

@@ -186,7 +186,7 @@ class Hubness:
     """How unequally often rows are among the nearest neighbours of others, counted among some rows.
 
     ``skewness`` is that of the counts, ``never_listed`` the share of the rows that are nobody's neighbour, and
-    ``most_listed`` the largest count; ``dimension`` is how many dimensions the rows fill. ``level`` is "warning" for a
+    ``most_listed`` the largest count; ``dimension`` is their intrinsic dimension. ``level`` is "warning" for a
     skewness above 2, "note" from 1.4 on, else "none".
     """
 

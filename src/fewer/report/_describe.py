@@ -247,7 +247,7 @@ def _neighbours(description: "Description") -> Section | None:
         f"nearest of another row; one row is among those of {found.most_listed:,} (skewness {found.skewness:.1f})"
     )
     title = f"Nearest neighbours ({found.level})"
-    return title, [Text(head), Text(f"The rows fill about {found.dimension:.0f} dimensions")]
+    return title, [Text(head), Text(f"The intrinsic dimension of the rows is about {found.dimension:.0f}")]
 
 
 def _table(*headers: str, justify: Any = "left") -> Table:

@@ -331,7 +331,7 @@ def mle_intrinsic_dimension(
     Returns
     -------
     dimension : float
-        Number of dimensions that the rows fill.
+        Intrinsic dimension of the rows.
 
     References
     ----------

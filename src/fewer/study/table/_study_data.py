@@ -228,8 +228,8 @@ def _without_rare_classes(
 def _check_target(dataset: "Dataset") -> None:
     if dataset.y is None:
         raise StudyError(
-            f"A study needs a target: give the column to predict with {argument('target')}, and no "
-            f"{argument('task', 'none')}."
+            f"A study needs a target: give the column to predict with {argument('target')}; "
+            f"{argument('task', 'none')} means that there is none."
         )
     if dataset.n_rows < 4:
         raise StudyError(f"The table has {dataset.n_rows} rows; a study needs at least 4.")
