@@ -143,7 +143,7 @@ def test_a_subclass_does_not_inherit_the_card(monkeypatch):
     assert "Heir" not in [card.name for card in methods()]
 
 
-TABLE_WITH_HOLES = pl.DataFrame(
+TABLE_WITH_MISSING = pl.DataFrame(
     {"age": [1.5, None, 2.5, 9.0], "size": [1.0, 2.0, None, None], "y": ["a", "b", "a", "b"]}
 )
 
@@ -153,7 +153,7 @@ def test_a_table_with_missing_values_is_refused_by_name_of_the_column_and_a_meth
     install_second = method(room="select", tasks=["unsupervised"], when="Never, it is a test.", cost="O(1)", handles=[])
     card = install_second(type("Complete", (), {"__doc__": "Accept no missing values."})).__fewer_method__
     with pytest.raises(UnsuitableDataError) as caught:
-        check_takes(card, read_table(TABLE_WITH_HOLES, target="y"))
+        check_takes(card, read_table(TABLE_WITH_MISSING, target="y"))
     said = str(caught.value)
     assert said.startswith("Complete does not accept missing values, and age has 1, as has 1 other column.")
     assert "WidestColumns in fewer.select can" in said
@@ -161,7 +161,7 @@ def test_a_table_with_missing_values_is_refused_by_name_of_the_column_and_a_meth
 
 def test_without_a_method_that_takes_it_the_message_says_what_to_do():
     with pytest.raises(UnsuitableDataError, match=r"No method in fewer\.extract accepts it: .*SimpleImputer"):
-        check_takes(find("KurtosisICA"), read_table(TABLE_WITH_HOLES, target="y"))
+        check_takes(find("KurtosisICA"), read_table(TABLE_WITH_MISSING, target="y"))
 
 
 def test_words_are_refused_by_a_method_for_numbers():
@@ -179,7 +179,7 @@ def test_methods_for_another_task_are_not_offered(install_guest):
     card = declare(type("Line", (), {"__doc__": "Fit a line."})).__fewer_method__
     with pytest.raises(UnsuitableDataError) as caught:
         check_takes(
-            card, read_table(TABLE_WITH_HOLES.select("age", "size", y=pl.Series([0.5, 1.25, 2.5, 7.75])), target="y")
+            card, read_table(TABLE_WITH_MISSING.select("age", "size", y=pl.Series([0.5, 1.25, 2.5, 7.75])), target="y")
         )
     assert "WidestColumns" not in str(caught.value)
 

@@ -28,7 +28,7 @@ from fewer.complete._observed import Observed
 
 
 class MeanCompleter(Completer):
-    """No dimensions at all: every hole is its column's mean."""
+    """No dimensions at all: every missing value is its column's mean."""
 
     def fit(self, X, y=None):
         table = self._training_table(X)
@@ -214,7 +214,7 @@ def test_numbers_whose_squares_overflow_are_refused_with_their_column():
         SoftImputeCV().fit(table)
 
 
-HOLES = np.array([[1.0, np.nan, 0.0], [np.nan, np.nan, np.nan], [4.0, 5.0, np.nan], [7.0, np.nan, 9.0]])
+INCOMPLETE = np.array([[1.0, np.nan, 0.0], [np.nan, np.nan, np.nan], [4.0, 5.0, np.nan], [7.0, np.nan, 9.0]])
 
 
 def stored(X):
@@ -226,25 +226,25 @@ def stored(X):
 @pytest.fixture(params=["dense", "csr", "csc", "stored NaN"])
 def table(request):
     if request.param == "dense":
-        return Observed(HOLES)
+        return Observed(INCOMPLETE)
     if request.param == "stored NaN":
-        full = sparse.csr_array((HOLES.ravel(), np.tile(range(3), 4), range(0, 13, 3)), shape=(4, 3))
+        full = sparse.csr_array((INCOMPLETE.ravel(), np.tile(range(3), 4), range(0, 13, 3)), shape=(4, 3))
         return Observed(full)
-    return Observed(stored(HOLES).asformat(request.param))
+    return Observed(stored(INCOMPLETE).asformat(request.param))
 
 
-def test_a_stored_zero_is_an_observation_and_nan_a_hole(table):
+def test_a_stored_zero_is_an_observation_and_nan_a_missing_value(table):
     assert table.n_observed == 6
     np.testing.assert_array_equal(table.row_counts, [2, 0, 2, 2])
     np.testing.assert_array_equal(table.column_counts, [3, 1, 2])
-    np.testing.assert_array_equal(table.with_nan(), HOLES)
+    np.testing.assert_array_equal(table.with_nan(), INCOMPLETE)
     np.testing.assert_array_equal(table.by_rows.data, [1, 0, 4, 5, 7, 9])
     np.testing.assert_array_equal(table.by_columns.data, [1, 4, 7, 5, 0, 9])
     np.testing.assert_array_equal(table.column_means, [4, 5, 4.5])
     assert not table.is_complete
 
 
-def test_rows_with_holes_in_the_same_places_share_a_pattern(table):
+def test_rows_with_missing_values_in_the_same_places_share_a_pattern(table):
     labels, examples = table.row_patterns
     assert len(examples) == 3
     assert labels[0] == labels[3] != labels[2]
@@ -253,19 +253,19 @@ def test_rows_with_holes_in_the_same_places_share_a_pattern(table):
 
 
 def test_rows_and_hidden_entries_are_tables_again(table):
-    np.testing.assert_array_equal(table.rows(np.array([2, 0])).with_nan(), HOLES[[2, 0]])
-    hidden = HOLES.copy()
+    np.testing.assert_array_equal(table.rows(np.array([2, 0])).with_nan(), INCOMPLETE[[2, 0]])
+    hidden = INCOMPLETE.copy()
     hidden[2, 1] = np.nan
     np.testing.assert_array_equal(table.hidden(np.array([3])).with_nan(), hidden)
-    emptied = HOLES.copy()
+    emptied = INCOMPLETE.copy()
     emptied[:, 0] = np.nan
     np.testing.assert_array_equal(table.without(np.array([True, False, False])).with_nan(), emptied)
-    np.testing.assert_array_equal(table.with_nan(), HOLES)
+    np.testing.assert_array_equal(table.with_nan(), INCOMPLETE)
 
 
 def test_columns_are_divided_chosen_and_described(table):
-    np.testing.assert_allclose(table.divided(np.array([2.0, 1.0, 3.0])).with_nan(), HOLES / [2, 1, 3])
-    np.testing.assert_array_equal(table.columns(np.array([2, 0])).with_nan(), HOLES[:, [2, 0]])
+    np.testing.assert_allclose(table.divided(np.array([2.0, 1.0, 3.0])).with_nan(), INCOMPLETE / [2, 1, 3])
+    np.testing.assert_array_equal(table.columns(np.array([2, 0])).with_nan(), INCOMPLETE[:, [2, 0]])
     np.testing.assert_allclose(table.column_deviations, [np.sqrt(6), 0, 4.5])
 
 
@@ -279,7 +279,7 @@ def test_many_rows_are_grouped_as_by_comparing_them_whole():
 
 def test_a_sparse_table_never_gives_a_dense_mask():
     with pytest.raises(TypeError, match="sparse"):
-        _ = Observed(stored(HOLES)).mask
+        _ = Observed(stored(INCOMPLETE)).mask
 
 
 def test_the_given_table_is_left_as_it_was():

@@ -1,4 +1,4 @@
-"""The pattern of holes: counts, dependence on other columns, and the picture."""
+"""The pattern of missing values: counts, dependence on other columns, and the picture."""
 
 import json
 
@@ -21,7 +21,7 @@ def table_with_cause(n_rows=300, seed=0):
     return frame
 
 
-def test_holes_are_counted():
+def test_missing_values_are_counted():
     frame = table_with_cause()
     pattern = missing_pattern(frame)
     assert pattern.n_missing == frame.isna().to_numpy().sum()
@@ -31,7 +31,7 @@ def test_holes_are_counted():
     assert pattern.n_complete_rows == len(frame.dropna())
 
 
-def test_the_column_whose_holes_have_a_cause_is_found_with_its_cause():
+def test_the_column_whose_missing_values_have_a_cause_is_found_with_its_cause():
     pattern = missing_pattern(table_with_cause())
     assert pattern.dependent.tolist() == [3]
     assert pattern.columns[pattern.witnesses[3]] == "age"
@@ -40,7 +40,7 @@ def test_the_column_whose_holes_have_a_cause_is_found_with_its_cause():
     assert "biased" in pattern.reading
 
 
-def test_where_holes_are_random_there_are_few_false_alarms():
+def test_where_missing_values_are_random_there_are_few_false_alarms():
     alarms = 0
     for seed in range(60):
         rng = np.random.default_rng(seed)
@@ -53,13 +53,13 @@ def test_where_holes_are_random_there_are_few_false_alarms():
 
 def test_the_test_is_welchs_on_ranks():
     rng = np.random.default_rng(0)
-    holes = np.zeros((60, 2), dtype=bool)
-    holes[:, 0] = rng.random(60) < 0.3
-    values = rng.normal(size=(60, 1)) + 0.6 * holes[:, :1]
+    is_missing = np.zeros((60, 2), dtype=bool)
+    is_missing[:, 0] = rng.random(60) < 0.3
+    values = rng.normal(size=(60, 1)) + 0.6 * is_missing[:, :1]
     values[:5] = np.nan
-    found = missingness_dependence(holes, values, np.array([1]))
+    found = missingness_dependence(is_missing, values, np.array([1]))
     ranks = stats.rankdata(values[5:, 0])
-    inside = holes[5:, 0]
+    inside = is_missing[5:, 0]
     expected = stats.ttest_ind(ranks[inside], ranks[~inside], equal_var=False)
     assert found.p_values[0] == pytest.approx(expected.pvalue, rel=1e-4)
     u = stats.mannwhitneyu(values[5:, 0][inside], values[5:, 0][~inside]).statistic
@@ -75,7 +75,7 @@ def test_columns_that_are_missing_together_share_their_cause():
     assert pattern.p_values[3] == pattern.p_values[5]
 
 
-def test_text_columns_have_holes_and_polars_frames_work():
+def test_text_columns_have_missing_values_and_polars_frames_work():
     rng = np.random.default_rng(1)
     age = rng.normal(size=200)
     note = np.where(age > 0.5, None, "seen")
@@ -99,7 +99,7 @@ def test_in_a_sparse_table_what_is_not_stored_is_missing():
     assert pattern.plot().data[0].z.shape == (200, 240)
 
 
-def test_rows_with_the_same_holes_are_drawn_together_and_the_most_missing_column_first():
+def test_rows_with_the_same_missing_values_are_drawn_together_and_the_most_missing_column_first():
     pattern = missing_pattern(table_with_cause())
     rows, columns = pattern_order(pattern)
     assert pattern.columns[columns[0]] == "income"
@@ -115,14 +115,14 @@ def test_cells_of_a_large_table_hold_the_share_missing_in_both_forms():
     order = pattern_order(pattern)
     shares = cell_shares(pattern, *order)
     assert shares.shape == (200, 240)
-    holes = np.isnan(X)[order[0]][:, order[1]]
-    np.testing.assert_allclose(shares[0, 0], holes[:5, :3].mean())
+    is_missing = np.isnan(X)[order[0]][:, order[1]]
+    np.testing.assert_allclose(shares[0, 0], is_missing[:5, :3].mean())
     rows, columns = np.nonzero(~np.isnan(X))
     stored = missing_pattern(sparse.csr_array((np.ones(len(rows)), (rows, columns)), shape=X.shape))
     np.testing.assert_allclose(cell_shares(stored, *order), shares)
 
 
-def test_the_picture_warns_where_holes_have_a_cause():
+def test_the_picture_warns_where_missing_values_have_a_cause():
     figure = plot_missing(table_with_cause())
     signs = [trace for trace in figure.data if trace.name == "depends on other columns"]
     assert len(signs) == 1

@@ -21,7 +21,7 @@ UNSURE = ("vb", "ppca", "vb-diag", "ppca-diag")
 
 
 def low_rank(n_rows=80, n_columns=12, rank=2, noise=0.1, missing=0.2, seed=0):
-    """A table, and the same with holes."""
+    """A table, and the same with missing values."""
     rng = np.random.default_rng(seed)
     table = rng.normal(size=(n_rows, rank)) @ rng.normal(size=(rank, n_columns)) + 3 * rng.normal(size=n_columns)
     table += noise * rng.normal(size=table.shape)
@@ -34,14 +34,14 @@ def stored(X):
 
 
 @ALL
-def test_holes_are_filled_far_better_than_by_column_means(method):
+def test_missing_values_are_filled_far_better_than_by_column_means(method):
     table, X = low_rank()
     filled = PCAMissing(2, method=method, random_state=0).fit_transform(X)
-    holes = np.isnan(X)
-    error = np.sqrt(np.mean((filled - table)[holes] ** 2))
-    by_means = np.sqrt(np.mean((np.nanmean(X, axis=0) - table)[holes] ** 2))
+    is_missing = np.isnan(X)
+    error = np.sqrt(np.mean((filled - table)[is_missing] ** 2))
+    by_means = np.sqrt(np.mean((np.nanmean(X, axis=0) - table)[is_missing] ** 2))
     assert error < 0.2 < by_means / 4
-    np.testing.assert_array_equal(filled[~holes], table[~holes])
+    np.testing.assert_array_equal(filled[~is_missing], table[~is_missing])
 
 
 @ALL
@@ -234,13 +234,13 @@ def test_in_a_pipeline_each_fold_is_filled_by_a_model_of_the_other_rows():
 @pytest.mark.parametrize("method", UNSURE)
 def test_standard_deviations_cover_the_hidden_entries(method):
     table, X = low_rank(n_rows=400, noise=0.5, missing=0.3)
-    holes = np.isnan(X)
+    is_missing = np.isnan(X)
     filled, std = PCAMissing(2, method=method, random_state=0).fit(X).impute(X, return_std=True)
-    assert (std[~holes] == 0).all()
-    distance = (np.abs(filled - table)[holes]) / std[holes]
+    assert (std[~is_missing] == 0).all()
+    distance = (np.abs(filled - table)[is_missing]) / std[is_missing]
     assert 0.93 < np.mean(distance < stats.norm.ppf(0.975)) < 0.97
     _, of_value = PCAMissing(2, method=method, random_state=0).fit(X).impute(X, return_std=True, with_noise=False)
-    assert (of_value[holes] < std[holes]).all()
+    assert (of_value[is_missing] < std[is_missing]).all()
 
 
 def test_variances_are_those_of_the_formula():
@@ -312,10 +312,12 @@ def test_gradient_steps_and_closed_forms_reach_the_same_least_squares_fit():
 
 def test_map_by_gradient_steps_is_close_to_map_by_closed_forms():
     table, X = low_rank(missing=0.3, noise=0.5, n_rows=300)
-    holes = np.isnan(X)
+    is_missing = np.isnan(X)
     errors = [
         np.sqrt(
-            np.mean((PCAMissing(2, method="map", solver=solver, random_state=0).fit_transform(X) - table)[holes] ** 2)
+            np.mean(
+                (PCAMissing(2, method="map", solver=solver, random_state=0).fit_transform(X) - table)[is_missing] ** 2
+            )
         )
         for solver in ("gradient", "als")
     ]
@@ -331,9 +333,9 @@ def test_early_stopping_ends_before_it_overfits():
     early = PCAMissing(8, early_stopping=True, **options).fit(X)
     late = PCAMissing(8, **options).fit(X)
     assert early.n_iter_ < late.n_iter_
-    holes = np.isnan(X)
-    assert np.mean((early.reconstruct(early.scores_) - table)[holes] ** 2) < np.mean(
-        (late.reconstruct(late.scores_) - table)[holes] ** 2
+    is_missing = np.isnan(X)
+    assert np.mean((early.reconstruct(early.scores_) - table)[is_missing] ** 2) < np.mean(
+        (late.reconstruct(late.scores_) - table)[is_missing] ** 2
     )
 
 

@@ -38,7 +38,7 @@ def test_shrinking_singular_values_is_the_same_for_arrays_sparse_tables_and_oper
     assert len(soft_threshold_svd(W, 0.0, max_rank=4)[1]) == 4
 
 
-def test_shrinking_takes_frames_and_refuses_holes_in_words():
+def test_shrinking_takes_frames_and_refuses_missing_values_in_words():
     W = np.random.default_rng(0).normal(size=(6, 4))
     np.testing.assert_allclose(soft_threshold_svd(pd.DataFrame(W), 0.5)[1], soft_threshold_svd(W, 0.5)[1])
     W[2, 1] = np.nan
@@ -239,12 +239,12 @@ def test_float32_tables_are_fitted_in_float32():
 
 def test_held_out_entries_choose_a_penalty_near_the_best():
     truth, table = low_rank_table(60, 40, rank=3, noise=1.0, missing=0.4, seed=1)
-    holes = np.isnan(table)
+    is_missing = np.isnan(table)
     chosen = SoftImputeCV(random_state=0, n_repeats=2).fit(table)
     errors = []
     for alpha in np.geomspace(chosen.alpha_max_, 0.05 * chosen.alpha_max_, 8):
-        errors.append(np.square((model_of(SoftImpute(alpha=alpha).fit(table)) - truth)[holes]).mean())
-    assert np.square((model_of(chosen) - truth)[holes]).mean() < 1.1 * min(errors)
+        errors.append(np.square((model_of(SoftImpute(alpha=alpha).fit(table)) - truth)[is_missing]).mean())
+    assert np.square((model_of(chosen) - truth)[is_missing]).mean() < 1.1 * min(errors)
     assert np.isfinite(chosen.errors_).any()
     assert chosen.alpha_ == chosen.alphas_[chosen.errors_.mean(axis=0).argmin()]
 

@@ -87,10 +87,10 @@ def test_without_a_penalty_given_noise_is_not_taken_for_structure():
     """A fixed share of the largest penalty can lie below the noise: then a concave penalty keeps it unshrunk."""
     truth, table = low_rank_table(80, 50, noise=2.0, missing=0.5)
     model = SpectralImpute(random_state=0).fit(table)
-    holes = np.isnan(table)
-    wrong = np.mean((model_of(model) - truth)[holes] ** 2)
+    is_missing = np.isnan(table)
+    wrong = np.mean((model_of(model) - truth)[is_missing] ** 2)
     assert model.rank_ <= 5
-    assert wrong < 0.6 * np.mean(truth[holes] ** 2)
+    assert wrong < 0.6 * np.mean(truth[is_missing] ** 2)
     as_hard = SpectralImpute("hard", random_state=0).fit(table)
     assert as_hard.alpha_ == pytest.approx(model.alpha_**2 / 2)
 

@@ -248,6 +248,6 @@ def test_without_a_metric_the_reconstruction_stays_affine():
         metric_upgrade(np.ones((4, 4)), np.ones((4, 5)))
 
 
-def test_a_metric_is_not_sought_in_tables_with_holes():
+def test_a_metric_is_not_sought_in_tables_with_missing_values():
     with pytest.raises(ValueError, match="complete and finite"):
         metric_upgrade(np.full((4, 3), np.nan), np.ones((3, 5)))

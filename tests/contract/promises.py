@@ -265,7 +265,7 @@ def dense_is_sparse(card, estimator):
         return
     expected = outputs(example_fit(card, estimator), X)
     for form, width in ((sparse.csr_array, np.int64), (sparse.csc_matrix, np.int32)):  # both layouts, kinds, widths
-        # Among completers what is not stored is a hole, so that zeros must be stored to say the same.
+        # Among completers what is not stored is a missing value, so that zeros must be stored to say the same.
         table = form(every_entry_stored(X) if card.room == "complete" else X)
         table.indices, table.indptr = table.indices.astype(width), table.indptr.astype(width)
         found = outputs(fitted(estimator, table, y), table)

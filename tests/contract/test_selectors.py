@@ -91,11 +91,11 @@ def estimators_of_tables():
 @pytest.mark.parametrize(("card", "estimator"), estimators_of_tables())
 def test_what_cannot_be_used_is_told_by_the_name_of_its_column(card, estimator):
     X, names, y = frame_and_target(card)
-    holes, text = pd.DataFrame(X, columns=names), pd.DataFrame(X, columns=names).astype(object)
-    holes.iloc[5, 2], text.iloc[5, 2] = np.nan, "many"
+    incomplete, text = pd.DataFrame(X, columns=names), pd.DataFrame(X, columns=names).astype(object)
+    incomplete.iloc[5, 2], text.iloc[5, 2] = np.nan, "many"
     if not get_tags(estimator).input_tags.allow_nan:
         with pytest.raises(ValueError, match=r"Input X contains NaN, in column 'word 2' \(row 5\)"):
-            clone(estimator).fit(holes, y)
+            clone(estimator).fit(incomplete, y)
     with pytest.raises(ValueError, match="Column 'word 2' holds text, such as 'many'"):
         clone(estimator).fit(text, y)
 

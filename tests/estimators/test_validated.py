@@ -14,7 +14,7 @@ from fewer.select import fisher_score, irrelevant_feature_curve, redundancy_grou
 from fewer.select.objectives._decision_table import _coded
 from fewer.select.objectives._discriminant import warn_of_separators
 
-HOLES = pd.DataFrame({"age": [1.0, 2.0, 3.0, 4.0], "height": [1.0, np.nan, 2.0, np.nan], "weight": [np.nan] * 4})
+INCOMPLETE = pd.DataFrame({"age": [1.0, 2.0, 3.0, 4.0], "height": [1.0, np.nan, 2.0, np.nan], "weight": [np.nan] * 4})
 NAMES = ["age", "sex", "pulse"]
 
 
@@ -29,16 +29,16 @@ def taken(X):
 @pytest.mark.parametrize(
     ("X", "column"),
     [
-        (HOLES, "'height'"),
-        (pl.DataFrame(HOLES), "'height'"),
-        (HOLES.to_numpy(), "1"),
-        (HOLES.to_numpy().tolist(), "1"),
-        (sparse.csr_array(HOLES.to_numpy()), "1"),
-        (sparse.csc_array(HOLES.to_numpy()), "1"),
+        (INCOMPLETE, "'height'"),
+        (pl.DataFrame(INCOMPLETE), "'height'"),
+        (INCOMPLETE.to_numpy(), "1"),
+        (INCOMPLETE.to_numpy().tolist(), "1"),
+        (sparse.csr_array(INCOMPLETE.to_numpy()), "1"),
+        (sparse.csc_array(INCOMPLETE.to_numpy()), "1"),
     ],
     ids=["pandas", "polars", "array", "list", "csr", "csc"],
 )
-def test_holes_are_told_by_column_and_row(X, column):
+def test_missing_values_are_told_by_column_and_row(X, column):
     expected = rf"^Input X contains NaN, in column {column} \(2 rows, the first is row 1\) and in 1 more\. Taker needs"
     with pytest.raises(ValueError, match=expected):
         taken(X)
@@ -59,7 +59,7 @@ def test_text_is_told_by_column_with_an_example(frame):
 
 def test_a_function_names_columns_too():
     with pytest.raises(ValueError, match=r"in column 'height' .* The score 'fisher' needs a number"):
-        fisher_score(HOLES[["age", "height"]], [0, 1, 0, 1])
+        fisher_score(INCOMPLETE[["age", "height"]], [0, 1, 0, 1])
 
 
 def test_other_refusals_stay_as_they_are():
@@ -112,12 +112,12 @@ def test_text_where_numbers_are_predicted_is_told(y):
     assert np.asarray(validated(Taker(), np.eye(2), ["1", "2"], y_numeric=True)[1], dtype=float).tolist() == [1.0, 2.0]
 
 
-@pytest.mark.parametrize(("hole", "name"), [(np.nan, "NaN"), (np.inf, "infinity")])
-def test_numbers_that_cannot_be_used_are_told_by_their_rows(hole, name):
+@pytest.mark.parametrize(("missing_value", "name"), [(np.nan, "NaN"), (np.inf, "infinity")])
+def test_numbers_that_cannot_be_used_are_told_by_their_rows(missing_value, name):
     with pytest.raises(ValueError, match=f"^Input y contains {name}, in row 1. Taker needs a number there"):
-        validated(Taker(), np.eye(3), np.array([0.5, hole, 1.5]))
+        validated(Taker(), np.eye(3), np.array([0.5, missing_value, 1.5]))
     with pytest.raises(ValueError, match=f"contains {name}, in 2 rows, the first is row 1"):
-        validated(Taker(), np.eye(3), np.array([0.5, hole, hole]))
+        validated(Taker(), np.eye(3), np.array([0.5, missing_value, missing_value]))
 
 
 def test_classes_are_coded_in_sorted_order():

@@ -85,13 +85,13 @@ def test_a_selector_that_was_fitted_before_is_refused():
 
 
 def test_missing_values_are_filled_by_steps_before_the_selector():
-    holes = X.copy()
-    holes[::7, 3] = np.nan
+    incomplete = X.copy()
+    incomplete[::7, 3] = np.nan
     model = NestedSelectionCV(make_pipeline(SimpleImputer(), SelectKBest()), GaussianNB(), random_state=0)
-    assert model.fit(holes, Y).score(holes, Y) > 0.9
+    assert model.fit(incomplete, Y).score(incomplete, Y) > 0.9
     assert model.score_ > 0.9
     with pytest.raises(ValueError, match="NaN"):
-        NestedSelectionCV(SelectKBest(), make_pipeline(SimpleImputer(), GaussianNB())).fit(holes, Y)
+        NestedSelectionCV(SelectKBest(), make_pipeline(SimpleImputer(), GaussianNB())).fit(incomplete, Y)
 
 
 def test_the_columns_kept_have_their_names():
@@ -99,8 +99,8 @@ def test_the_columns_kept_have_their_names():
     model = NestedSelectionCV(SelectKBest(), GaussianNB(), random_state=0).fit(table.data, table.target)
     assert list(model.best_names_) == list(table.data.columns[model.best_subset_])
     behind = make_pipeline(SimpleImputer(add_indicator=True), SelectKBest())
-    holes = table.data.mask(np.arange(178)[:, None] % 7 + np.zeros(13) == 0)
-    named = NestedSelectionCV(behind, GaussianNB(), sizes=[3, 20], random_state=0).fit(holes, table.target)
+    incomplete = table.data.mask(np.arange(178)[:, None] % 7 + np.zeros(13) == 0)
+    named = NestedSelectionCV(behind, GaussianNB(), sizes=[3, 20], random_state=0).fit(incomplete, table.target)
     assert len(named.best_names_) == named.best_size_
     assert not hasattr(model.fit(table.data.to_numpy(), table.target), "best_names_")
 

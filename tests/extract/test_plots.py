@@ -103,7 +103,7 @@ def test_what_makes_no_new_columns_is_refused_in_words():
         plot_biplot(CorrespondenceAnalysis())
 
 
-def test_holes_are_left_out_of_correlations_column_by_column():
+def test_missing_values_are_left_out_of_correlations_column_by_column():
     new = PCA(2).fit_transform(X)
     missing = X.mask(np.random.default_rng(0).random(X.shape) < 0.3)
     expected = [
@@ -113,7 +113,7 @@ def test_holes_are_left_out_of_correlations_column_by_column():
     np.testing.assert_array_equal(loadings(missing.assign(ash=np.nan), new)[2], 0)
 
 
-def test_a_hole_that_the_extractor_does_not_take_is_told_with_its_column():
+def test_a_missing_value_that_the_extractor_does_not_take_is_told_with_its_column():
     with pytest.raises(ValueError, match="NaN"):
         plot_loadings(PCA(2).fit(X), X.mask(X > 10))
 

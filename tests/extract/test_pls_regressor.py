@@ -165,7 +165,7 @@ def test_missing_values_cost_little_when_columns_go_together():
     assert np.isfinite(model.coef_).all()
 
 
-def test_holes_in_new_rows_are_bridged_and_rows_without_holes_go_straight():
+def test_missing_values_in_new_rows_are_bridged_and_rows_without_missing_values_go_straight():
     X, Y = tables(150, 40, 1)
     model = PLSRegressor(3).fit(np.where(np.random.default_rng(1).random(X.shape) < 0.1, np.nan, X), Y[:, 0])
     part = X[:10].copy()
@@ -178,7 +178,7 @@ def test_holes_in_new_rows_are_bridged_and_rows_without_holes_go_straight():
 
 
 @pytest.mark.parametrize("algorithm", ["simpls", "kernel", "krylov"])
-def test_holes_are_refused_by_the_others(algorithm):
+def test_missing_values_are_refused_by_the_others(algorithm):
     X = pd.DataFrame(np.ones((6, 2)), columns=["red", "blue"])
     X.iloc[3, 1] = np.nan
     with pytest.raises(ValueError, match=r'column .blue..* Or take solver="nipals"'):

@@ -282,9 +282,9 @@ def test_bad_input_is_told():
         ThresholdStump().fit(X, y)
     with pytest.raises(ValueError, match="at least one non-zero"):
         ThresholdStump().fit(X, y > 0, sample_weight=np.zeros(150))
-    holes = pd.DataFrame(X).mask(X > 6)
+    incomplete = pd.DataFrame(X).mask(X > 6)
     with pytest.raises(ValueError, match="contains NaN, in column 'sepal length"):
-        ThresholdStump().fit(holes, y > 0)
+        ThresholdStump().fit(incomplete, y > 0)
 
 
 @pytest.mark.parametrize("side", ["both", "below"])

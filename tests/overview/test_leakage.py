@@ -34,7 +34,7 @@ def test_noise_gives_nothing_away_in_a_wide_table(rng):
         assert description.leaking_columns == ()
 
 
-def test_noise_with_holes_gives_nothing_away(rng):
+def test_noise_with_missing_values_gives_nothing_away(rng):
     X = rng.normal(size=(60, 3000))
     X[rng.random(X.shape) < 0.3] = np.nan
     assert found_in(X, rng.permutation(np.arange(60) % 2)) == {}
@@ -117,7 +117,7 @@ def test_missing_cells_alone_can_give_the_class_away(rng, classes):
     assert found["days"].known == pytest.approx(0.4)
 
 
-def test_a_give_away_with_holes_is_found_on_the_rows_where_it_is_known(rng, classes):
+def test_a_give_away_with_missing_values_is_found_on_the_rows_where_it_is_known(rng, classes):
     code = np.where(classes == "ill", 1.5, 7.5)
     code[rng.random(200) < 0.3] = np.nan
     word = [None if rng.random() < 0.3 else label.upper() for label in classes]

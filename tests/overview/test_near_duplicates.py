@@ -50,7 +50,7 @@ def test_heavy_tails_do_not_hide_a_near_duplicate():
 
 
 @pytest.mark.parametrize(("n_rows", "share"), [(60, 0.05), (60, 0.3), (2000, 0.1), (2000, 0.25)])
-def test_columns_with_holes_are_compared_where_both_are_known(n_rows, share):
+def test_columns_with_missing_values_are_compared_where_both_are_known(n_rows, share):
     rng = np.random.default_rng(3)
     X = rng.normal(size=(n_rows, 300))
     X[:, 299] = 2 * X[:, 7]

@@ -17,7 +17,7 @@ N = 600
 
 @cache
 def problem(seed, n_observed, rank, sigma=1.0):
-    """Truth and table with holes; drawn in the order U, V, permutation, noise."""
+    """Truth and table with missing values; drawn in the order U, V, permutation, noise."""
     rng = np.random.default_rng(seed)
     size = np.sqrt(20 / np.sqrt(N))
     truth = (size * rng.normal(size=(N, rank))) @ (size * rng.normal(size=(N, rank))).T
@@ -158,12 +158,14 @@ def test_with_little_noise_it_beats_the_nuclear_norm(figure):
     seen = np.zeros(truth.size, dtype=bool)
     seen[rng.permutation(truth.size)[:2000]] = True
     seen = seen.reshape(truth.shape)
-    holes = np.where(seen, table, np.nan)
+    incomplete = np.where(seen, table, np.nan)
     total = np.sum(truth[~seen] ** 2)
-    descent = np.sum((truth - model_of(OptSpace(rank=5, max_iter=300, random_state=0).fit(holes)))[~seen] ** 2) / total
+    descent = (
+        np.sum((truth - model_of(OptSpace(rank=5, max_iter=300, random_state=0).fit(incomplete)))[~seen] ** 2) / total
+    )
     largest = np.linalg.norm(np.where(seen, table, 0), 2)
     nuclear = min(
-        np.sum((truth - model_of(SoftImpute(alpha=share * largest, tol=1e-2).fit(holes)))[~seen] ** 2) / total
+        np.sum((truth - model_of(SoftImpute(alpha=share * largest, tol=1e-2).fit(incomplete)))[~seen] ** 2) / total
         for share in (0.1, 0.04)
     )
     figure(f"OptSpace {descent:.3f}, SoftImpute {nuclear:.3f}")

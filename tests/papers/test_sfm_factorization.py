@@ -23,7 +23,7 @@ RECIPE_A = [
 
 
 def cylinder(seed, noise, missing, n_points=100, n_frames=20):
-    """Points on a cylinder that turns by 5 degrees a frame: (points, clean coordinates, coordinates with holes)."""
+    """Points on a cylinder that turns by 5 degrees a frame: (points, clean coordinates, and with missing values)."""
     rng = np.random.default_rng(seed)
     around, height = rng.uniform(0, 2 * np.pi, n_points), rng.uniform(-1, 1, n_points)
     points = np.vstack([np.cos(around), height, np.sin(around)])
@@ -75,13 +75,13 @@ def test_a_complete_table_with_equal_noise_gives_the_singular_subspace(figure):
 
 
 @pytest.mark.claim("sfm-factorization", 2)
-def test_what_stands_in_holes_makes_no_difference():
-    """Holes of any kind: values are told missing by a weight of zero, whatever they are."""
+def test_what_stands_in_missing_values_makes_no_difference():
+    """Missing values of any kind: values are told missing by a weight of zero, whatever they are."""
     _, _, table = cylinder(0, 0.1, 0.3)
     seen = ~np.isnan(table)
     fits = []
     for inside in (0.0, 1e6, -3.0):
-        weights = np.where(seen, 2.0, inside)  # the weight of a hole
+        weights = np.where(seen, 2.0, inside)  # the weight of a missing value
         fits.append(factorised(table, weights=weights, max_iter=20))
     for other in fits[1:]:
         assert (other.components_ == fits[0].components_).all()
@@ -219,16 +219,16 @@ def test_iris_is_filled_as_well_as_by_probabilistic_pca(figure):
     X = load_iris().data
     ours, reference, means = [], [], []
     for seed in range(3):
-        holes = np.random.default_rng(seed).random(X.shape) < 0.2
-        holes[holes.all(axis=1), 0] = False
-        table = np.where(holes, np.nan, X)
+        is_missing = np.random.default_rng(seed).random(X.shape) < 0.2
+        is_missing[is_missing.all(axis=1), 0] = False
+        table = np.where(is_missing, np.nan, X)
         offsets = np.nanmean(table, axis=0)
         model = WeightedFactorization(2).fit(table - offsets)
-        ours.append(rmse((model.reconstruct(model.scores_) + offsets)[holes], X[holes]))
+        ours.append(rmse((model.reconstruct(model.scores_) + offsets)[is_missing], X[is_missing]))
         reference.append(
-            rmse(PCAMissing(2, method="ppca", random_state=0).fit(table).transform(table)[holes], X[holes])
+            rmse(PCAMissing(2, method="ppca", random_state=0).fit(table).transform(table)[is_missing], X[is_missing])
         )
-        means.append(rmse(np.broadcast_to(offsets, X.shape)[holes], X[holes]))
+        means.append(rmse(np.broadcast_to(offsets, X.shape)[is_missing], X[is_missing]))
     figure(f"{np.mean(ours):.3f}, probabilistic PCA {np.mean(reference):.3f}, column means {np.mean(means):.3f}")
     assert np.mean(ours) <= 1.05 * np.mean(reference)
     assert np.mean(ours) < np.mean(means)

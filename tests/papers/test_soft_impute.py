@@ -18,7 +18,7 @@ FIGURE_4 = {"rank": 5, "snr": 10.0, "observed": 0.2}
 
 
 def problem(seed, rank, snr, observed, n_rows=100, n_columns=100):
-    """Truth, table with holes, and where it is observed; drawn in the order U, V, noise, permutation of the cells."""
+    """Truth, incomplete table, and where it is observed; drawn in the order U, V, noise, permutation of the cells."""
     rng = np.random.default_rng(seed)
     U, V = rng.normal(size=(n_rows, rank)), rng.normal(size=(n_columns, rank))
     truth = U @ V.T

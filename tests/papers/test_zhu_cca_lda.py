@@ -139,8 +139,8 @@ def test_gaussian_responses(figure):
 @pytest.mark.claim("zhu-cca-lda", 8)
 def test_bad_counts_are_refused_and_empty_rows_told():
     X, Y = described_counts()
-    negative, holes, empty = (Y.astype(float) for _ in range(3))
-    negative[3, 2], holes[3, 2], empty[4] = -1, np.nan, 0
+    negative, incomplete, empty = (Y.astype(float) for _ in range(3))
+    negative[3, 2], incomplete[3, 2], empty[4] = -1, np.nan, 0
     fits = [
         lambda Y: CorrespondenceAnalysis().fit(Y),
         lambda Y: GaussianResponseModel().fit(Y),
@@ -150,7 +150,7 @@ def test_bad_counts_are_refused_and_empty_rows_told():
         with pytest.raises(ValueError, match="Negative values"):
             fit(negative)
         with pytest.raises(ValueError, match="NaN"):
-            fit(holes)
+            fit(incomplete)
         with pytest.warns(UserWarning, match="1 rows .*hold no counts"):
             fit(empty)
     for mismatched in (

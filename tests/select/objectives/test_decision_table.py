@@ -99,7 +99,7 @@ def test_a_table_that_is_too_fine_costs_more_than_it_says():
     assert SequentialSearch(DescriptionLengthObjective()).fit(X, y).n_features_to_select_ == 1
 
 
-def test_a_hole_is_a_value_of_its_own():
+def test_a_missing_value_is_a_value_of_its_own():
     X = np.array([[np.nan], [np.nan], [1.0], [1.0]])
     with ConflictsObjective().start(X, [0, 0, 1, 1]) as scorer:
         assert scorer.score_added(np.array([0])) == [0.0]

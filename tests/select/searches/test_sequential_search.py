@@ -247,7 +247,7 @@ def test_it_works_in_a_pipeline_with_a_pipeline_inside():
     assert model.score(X, y) > 0.6
 
 
-def test_sparse_tables_and_holes_are_taken_where_the_estimator_takes_them():
+def test_sparse_tables_and_missing_values_are_taken_where_the_estimator_takes_them():
     X, y = classes()
     X[np.abs(X) < 0.5] = 0
     dense = SequentialSearch(LogisticRegression(), n_features_to_select=2).fit(X, y)

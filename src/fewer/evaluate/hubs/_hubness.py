@@ -283,7 +283,7 @@ class HubnessAnalyzer(BaseEstimator):
         if len(self.shuffled_skewness_) and self.shuffled_skewness_.min() > 2 * max(self.skewness_, 0.1):
             said.append(
                 f"Without dependence between the columns the skewness would be {self.shuffled_skewness_.mean():.1f}: "
-                f"the rows of {self.n_features_in_} columns have an intrinsic dimension of about {self.intrinsic_dim_:.0f}."
+                f"the intrinsic dimension of the {self.n_features_in_} columns is about {self.intrinsic_dim_:.0f}."
             )
         return " ".join(said)
 
