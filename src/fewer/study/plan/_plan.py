@@ -18,7 +18,7 @@ from fewer.study._errors import StudyError
 from fewer.study.files._checked_file import CHECKSUM, matches_checksum, with_checksum, without_checksum, write_checked
 from fewer.study.plan._budget import seconds_in, time_words
 from fewer.study.plan._candidates import MANY_ROWS, Candidate, Preset, candidates_for
-from fewer.study.plan._plan_file import check_entries, plan_text
+from fewer.study.plan._plan_file import check_entries, plan_text, with_baseline
 from fewer.study.plan._recipes import study_imputer
 from fewer.study.plan._scoring import is_score, scorer_named
 from fewer.study.questions import own_questions, question_named
@@ -214,6 +214,7 @@ class Plan:
             raise StudyError(f"This is not a plan of fewer: unexpected entries: {', '.join(unexpected)}.")
         if missing := sorted(known - set(data)):
             raise StudyError(f"This is not a plan of fewer: missing entries: {', '.join(missing)}.")
+        data["candidates"] = with_baseline(data["candidates"])
         check_entries(data, get_args(Splitting))
         candidates = tuple(Candidate.from_dict(candidate) for candidate in data["candidates"])
         lists = {name: tuple(data[name]) for name in ("questions", "more_scoring", "always", "skipped", "untested")}

@@ -69,6 +69,19 @@ def check_entries(data: Mapping[str, Any], splittings: tuple[str, ...]) -> None:
         raise StudyError("This is not a plan of fewer: the learner 'baseline' is not among its candidates.")
 
 
+def with_baseline(candidates: Any) -> Any:
+    """Candidates of a plan in which the baseline may have its name of development versions, "simplest"."""
+    if not isinstance(candidates, list):
+        return candidates  # refused for that
+    old = {"name": "simplest"}
+    return [
+        {**each, "learner": {**each["learner"], "name": "baseline"}}
+        if isinstance(each, dict) and isinstance(each.get("learner"), dict) and old.items() <= each["learner"].items()
+        else each
+        for each in candidates
+    ]
+
+
 def _leave_a_study(skipped: list[int], data: Mapping[str, Any]) -> bool:
     """Whether the baseline and a candidate with a reducer are left, and the learner of each of these on all columns."""
     candidates = data["candidates"]
