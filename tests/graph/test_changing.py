@@ -197,6 +197,18 @@ def test_odd_series(switch):
         NonStationaryDBN([1, 30], **QUICK).fit(switch.X)
     with pytest.raises(ValueError, match="each epoch needs one"):
         NonStationaryDBN(n_epochs=400, **QUICK).fit(switch.X)
+    with pytest.raises(ValueError, match="begin 2 epochs: leave one of them out"):
+        NonStationaryDBN([30], n_epochs=5, **QUICK).fit(switch.X)
+    many = np.random.default_rng(0).integers(6, size=(50, 20))
+    for refused in (
+        lambda: NonStationaryDBN(**{**QUICK, "max_parents": 12}).fit(many),
+        lambda: independent_edge_proba(many, max_parents=12),
+    ):
+        with pytest.raises(ValueError, match=r"6 levels with 12 parents has a table of 1.3e\+10 counts"):
+            refused()
+    for missing in (gap, np.where(np.isnan(gap), None, gap)):
+        with pytest.raises(ValueError, match="missing values, the first in row 7"):
+            nsbde_score(missing, np.zeros((1, 3, 3)))
     with pytest.raises(ValueError, match="n_burn_in=90000 leaves none"):
         NonStationaryDBN(n_burn_in=90_000, **QUICK).fit(switch.X)
     with pytest.raises(ValueError, match="it must be"):
@@ -226,6 +238,15 @@ def test_starts_respect_the_number_of_parents():
     np.testing.assert_array_equal(times, np.arange(1, 30))
     assert networks.sum(axis=1).max() == 1
     assert not networks.diagonal(axis1=1, axis2=2).any()
+
+
+def test_edge_stability_takes_whole_series_where_there_are_several(switch):
+    model, several = NonStationaryDBN([], **{**QUICK, "max_iter": 2000}), np.stack([switch.X[:100]] * 4)
+    found = edge_stability(model, several, n_edges_each=2, n_pairs=2, random_state=0)
+    assert set(found.frequencies.ravel()) <= {0.0, 0.25, 0.5, 0.75, 1.0}
+    assert found.n_stable >= 1
+    with pytest.raises(ValueError, match="3 series; halves need at least 4"):
+        edge_stability(model, several[:3], n_pairs=2)
 
 
 def test_edge_stability_takes_stretches_of_the_series(switch):

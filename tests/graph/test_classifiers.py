@@ -1,5 +1,6 @@
 """Classifiers that are graphs: options, errors and pictures. Their claims are in tests/papers."""
 
+import warnings
 from itertools import product
 
 import numpy as np
@@ -290,6 +291,19 @@ def test_edge_stability_of_a_classifier(link):
     assert (found.frequencies + found.frequencies.T)[0, 2] > 0.8
 
 
+def test_edges_around_the_class_weigh_what_they_tell_about_it(corral):
+    X, y, _ = corral
+    frame = pd.DataFrame(X, columns=["a0", "class", "b0", "b1", "irrelevant", "hint"])
+    model = ISMBClassifier().fit(frame, y)
+    assert {"class", "the class"} <= {end for row in model.edges_.select("from", "to").rows() for end in row}
+    weights = {row[:2]: row[2] for row in model.edges_.rows()}
+    counts = np.array([[np.sum((X[:, 5] == level) & (y == label)) for label in (0, 1)] for level in (0, 1)]) / len(y)
+    expected = np.sum(counts * np.log2(counts / np.outer(counts.sum(axis=1), counts.sum(axis=0))))
+    assert weights["the class", "hint"] == pytest.approx(expected)
+    found = edge_stability(ISMBClassifier(), X, y, n_edges_each=2, n_pairs=3, random_state=0)
+    assert found.frequencies[6, 5] + found.frequencies[5, 6] >= 0.5
+
+
 def test_pictures_of_classifiers(corral):
     X, y, _ = corral
     tree = TANClassifier("cmi").fit(X, y)
@@ -314,6 +328,11 @@ def test_an_explanation_lists_the_columns_of_one_row(corral):
         for place in range(6)
     ]
     np.testing.assert_allclose(found.inclusion, held, atol=1e-12)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # a row of a frame has the names of its columns
+        np.testing.assert_array_equal(model.explain(frame.iloc[5]).proba, found.proba)
+    with pytest.raises(ValueError, match="takes one row, and 3 rows were given"):
+        model.explain(frame.iloc[:3])
     ones = model.explain(pd.DataFrame([[1, 1, 0, 0, 1, 0]], columns=names))
     assert ones.proba.argmax() == 1
     assert min(ones.effects[:2]) > 0.3  # the pair that makes the class

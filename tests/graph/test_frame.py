@@ -106,6 +106,21 @@ def test_a_path_is_drawn_as_a_line_of_equal_steps():
     assert np.linalg.norm(places[0] - places[-1]) > 6.5 * steps.mean()
 
 
+def test_columns_of_a_dense_graph_do_not_crowd():
+    rng = np.random.default_rng(0)
+    adjacency = np.triu(rng.random((60, 60)) < 0.1, 1)
+    adjacency[0, 1:40] = True  # a hub
+    places = node_places(adjacency)
+    room = np.ptp(places, axis=0)
+    apart = np.linalg.norm((places[:, None] - places) / room, axis=2)[np.triu_indices(60, 1)]
+    assert np.quantile(apart, 0.01) > 0.05
+    sparse, dense = (CorrelationGraph(limit).fit(chain(200, 60)).plot() for limit in (0.97, 0.5))
+    widest = [
+        max(trace.line.width or 0 for trace in figure.data if trace.mode == "lines") for figure in (sparse, dense)
+    ]
+    assert widest[1] < widest[0]
+
+
 def test_nodes_without_an_edge_stand_below_the_others():
     adjacency = np.zeros((5, 5), dtype=bool)
     adjacency[0, 1] = adjacency[1, 2] = True

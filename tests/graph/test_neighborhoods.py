@@ -3,6 +3,7 @@
 import warnings
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.linear_model import Lasso
 
@@ -36,12 +37,25 @@ def test_known_edges_are_not_shrunk_and_forbidden_ones_absent(method):
     assert without.precision_raw_[pair] == without.precision_raw_[pair[::-1]] == 0
 
 
+def test_edges_are_known_by_name_and_covariances_of_a_frame_keep_their_names():
+    frame = pd.DataFrame(table(seed=2), columns=list("abcdefgh"))
+    by_number = NeighborhoodDantzigPrecision(0.6, known_edges=[(0, 1)], zero_edges=np.array([[2, 3]])).fit(frame)
+    by_name = NeighborhoodDantzigPrecision(0.6, known_edges=[("b", "a")], zero_edges=[("c", "d")])
+    assert by_name.fit(frame).edges_.equals(by_number.edges_)
+    covariances = by_name.fit_covariance(frame.cov(ddof=0)).edges_
+    assert covariances.select("from", "to").equals(by_number.edges_.select("from", "to"))
+
+
 def test_edges_that_cannot_be_are_refused():
     X = table()
     with pytest.raises(ValueError, match="is in zero_edges and in known_edges"):
         NeighborhoodDantzigPrecision(zero_edges=[(0, 1)], known_edges=[(1, 0)]).fit(X)
-    with pytest.raises(ValueError, match="outside of 0 to 7"):
-        NeighborhoodDantzigPrecision(known_edges=[(0, 8)]).fit(X)
+    for pair in ((0, 8), (0, 0), ("x0", "x8")):
+        with pytest.raises(ValueError, match="not a pair of two different columns of the 8"):
+            NeighborhoodDantzigPrecision(known_edges=[pair]).fit(X)
+    for pairs in ([0, 1], [(0, 1, 2)], [(0.0, 1.0)]):
+        with pytest.raises(ValueError, match="pairs of column numbers or names"):
+            NeighborhoodDantzigPrecision(known_edges=pairs).fit(X)
     with pytest.raises(ValueError, match="increase alpha"):
         NeighborhoodDantzigPrecision(1e-6, zero_edges=[(0, j) for j in range(1, 8)]).fit(X)
 

@@ -167,7 +167,8 @@ def test_few_rows_are_enough_for_a_penalised_model_and_an_empty_graph():
     assert ConstrainedAR("empty").fit(X).ar_coef_[0, 3, 3] == pytest.approx(alone[0, 0, 0])
     with pytest.raises(ValueError, match="singular"):
         ConstrainedAR(order=2).fit(X)
-    assert np.isfinite(ARTopologySelector(orders=(1,), n_alphas=4).fit(X).criterion_)
+    with pytest.warns(UserWarning, match=r"has \d+ parameters and X has 10 rows"):
+        assert np.isfinite(ARTopologySelector(orders=(1,), n_alphas=4).fit(X).criterion_)
 
 
 def test_bad_series_are_refused():
@@ -184,6 +185,10 @@ def test_bad_series_are_refused():
         ConstrainedAR(np.eye(4)).fit(X)
     with pytest.raises(ValueError, match="none below 0"):
         ARTopologySelector(orders=(-1,)).fit(X)
+    with pytest.raises(ValueError, match="not negative"):
+        ARTopologySelector(alphas=[-1, 0.1]).fit(X)
+    with pytest.warns(ConvergenceWarning, match="the largest entry off the graph is"):
+        ARTopologySelector(orders=(1,), alphas=[0.3], max_iter=2).fit(X)
     with pytest.warns(ConvergenceWarning, match="duality gap is"):
         ARGraphicalLasso(0.05, max_iter=1).fit(X)
 

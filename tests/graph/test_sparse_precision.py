@@ -140,7 +140,7 @@ def test_penalties_too_small_to_converge_end_with_a_gap_and_advice():
         found = sparse_precision(S, 1e-7 * np.abs(np.triu(S, 1)).max(), max_iter=30)
     # Rounding decides whether a step of the last few still lowers the objective; without one the search ends early.
     assert 20 <= found.n_iter <= 30
-    assert np.isfinite(found.gap)
+    assert 20e-6 < found.gap < np.inf
     assert np.linalg.eigvalsh(found.precision)[0] > 0
 
 
@@ -221,6 +221,17 @@ def test_constant_columns_are_named():
             SparsePrecision(covariance=covariance).fit(frame)
     with pytest.raises(ValueError, match="NaN, in column 'b'"):
         SparsePrecision().fit(frame.assign(b=np.nan))
+
+
+@pytest.mark.parametrize("alphas", [[], [-1.0, 0.1], [0.1, np.nan], [np.inf]])
+def test_bad_rows_of_penalties_are_refused(alphas):
+    X = table(30, 4)
+    for path in (
+        lambda: SparsePrecisionCV(alphas=alphas).fit(X),
+        lambda: sparse_precision_path(X.T @ X, alphas=alphas),
+    ):
+        with pytest.raises(ValueError, match="alphas must be finite numbers that are not negative, at least one"):
+            path()
 
 
 def test_bad_matrices_and_penalties_are_refused():

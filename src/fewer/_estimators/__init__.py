@@ -67,6 +67,7 @@ if TYPE_CHECKING:
     from fewer._estimators._validated import (
         checked_array,
         columns_known_as,
+        decreasing_alphas,
         encoded_classes,
         is_missing_label,
         known_column,
@@ -116,6 +117,7 @@ __all__ = [
     "closed_form",
     "column_scales",
     "columns_known_as",
+    "decreasing_alphas",
     "each_warning_once",
     "encoded_classes",
     "expected_false_bound",

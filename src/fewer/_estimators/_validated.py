@@ -380,3 +380,17 @@ def known_target(y: Any, classes: np.ndarray | None) -> np.ndarray:
     if len(unknown):
         raise ValueError(f"y holds the class {unknown.tolist()[0]!r}, which was not seen in fit.")
     return (labels[:, None] == classes).astype(np.float64)
+
+
+def decreasing_alphas(alphas: Any) -> np.ndarray:
+    """Penalties of a path, largest first; at least one, and none below 0.
+
+    Examples
+    --------
+    >>> decreasing_alphas([0.1, 1.0])
+    array([1. , 0.1])
+    """
+    found = np.sort(np.asarray(alphas, dtype=float).ravel())[::-1]
+    if not len(found) or not (found >= 0).all() or np.isinf(found[0]):
+        raise ValueError("alphas must be finite numbers that are not negative, at least one.")
+    return found

@@ -143,7 +143,7 @@ def edge_stability(
     estimator : estimator
         A graph of this room. It is cloned.
     X : array-like of shape (n_samples, n_features)
-        The table. Halves of a time series are stretches of it.
+        The table. Halves of a time series are stretches of it; those of several series hold half of them each.
     y : array-like of shape (n_samples,), default=None
         Target, for classifiers that are graphs; each class is halved.
     threshold : float, default=0.7
@@ -183,16 +183,18 @@ def edge_stability(
     if not 0.5 < threshold <= 1:
         raise ValueError(f"threshold is {threshold}; it must lie above 0.5 and be at most 1.")
     fitted = clone(estimator).fit(X, y)
-    n_rows = X.shape[0] if hasattr(X, "shape") else len(X)
+    n_rows, several = X.shape[0] if hasattr(X, "shape") else len(X), np.ndim(X) == 3
     if n_rows < 4:
-        raise ValueError(f"X has {counted(n_rows, 'row')}; halves need at least 4.")
+        raise ValueError(
+            f"X has {counted(n_rows, *(('series', 'series') if several else ('row',)))}; halves need at least 4."
+        )
     directed = fitted._directed
     n_nodes = len(fitted.adjacency_)
     n_possible = n_nodes * (n_nodes - 1) // (1 if directed else 2)
     if n_edges_each is None:
         n_edges_each = number_for_bound(max_false, threshold, n_possible)
     rng = check_random_state(random_state)
-    if fitted._rows_in_order:
+    if fitted._rows_in_order and not several:
         halves = paired_stretches(n_rows, n_pairs, rng)
     else:
         classes = y is not None and type_of_target(y) in ("binary", "multiclass")

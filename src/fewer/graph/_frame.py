@@ -166,14 +166,19 @@ def graph_figure(
         return _matrix_figure(names, weights, title=title, weight_words=weight_words)
     from fewer._figures import BLUE, GREY, RED, new_figure, translucent
 
-    figure = new_figure(title=title, height=520)
+    # More nodes get more room and smaller names, more edges thinner lines.
+    height = 520 + 9 * max(len(names) - 20, 0)
+    size = 13 if len(names) <= 30 else 11
+    figure = new_figure(title=title, height=height)
     places = node_places(weights != 0)
+    edges = np.argwhere(weights if directed else np.triu(weights, 1))
+    thin = min(1.0, np.sqrt(40 / max(len(edges), 1)))
     largest = np.abs(weights).max(initial=0) or 1.0
     shares = np.ones(weights.shape) if shares is None else shares
-    for source, target in np.argwhere(weights if directed else np.triu(weights, 1)):
+    for source, target in edges:
         weight, share = weights[source, target], shares[source, target]
-        colour = translucent(BLUE if weight > 0 else RED, 0.25 + 0.75 * float(share))
-        width = 1 + 5 * abs(weight) / largest
+        colour = translucent(BLUE if weight > 0 else RED, (0.25 + 0.75 * float(share)) * (0.4 + 0.6 * thin))
+        width = thin * (1 + 5 * abs(weight) / largest)
         if directed:
             figure.add_annotation(
                 x=places[target, 0], y=places[target, 1], ax=places[source, 0], ay=places[source, 1],
@@ -203,7 +208,9 @@ def graph_figure(
     figure.add_scatter(
         x=places[:, 0], y=places[:, 1], mode="markers+text", marker={"color": colours or GREY, "size": 12},
         text=shown, cliponaxis=False, showlegend=False,
-        textposition=_name_sides((places - low) / (high - low), linked, [len(name) for name in shown]),
+        textfont={"size": size}, textposition=_name_sides(
+            (places - low) / (high - low), linked, [len(name) for name in shown], size=size, height=height
+        ),
         hovertext=[f"{name}: {counted(int(degree), 'edge')}" for name, degree in zip(names, degrees, strict=True)],
         hoverinfo="text",
     )  # fmt: skip
@@ -212,7 +219,9 @@ def graph_figure(
     return figure.update_layout(margin={"l": 20, "r": 20, "b": 20})
 
 
-def _name_sides(places: np.ndarray, linked: np.ndarray, lengths: list[int]) -> list[str]:
+def _name_sides(
+    places: np.ndarray, linked: np.ndarray, lengths: list[int], *, size: int = 13, height: int = 520
+) -> list[str]:
     """The side of each node on which its name meets the fewest lines, nodes and other names.
 
     ``places`` are shares of the width and the height of the figure; the sides are good ones for a narrow screen and for
@@ -224,13 +233,13 @@ def _name_sides(places: np.ndarray, linked: np.ndarray, lengths: list[int]) -> l
     costs = np.tile(np.linspace(0, 0.5, len(sides)), (len(places), 1))  # above or below if nothing else decides
     boxes = []
     for width in (350.0, 850.0):
-        points = places * [width, 480.0]
+        points = places * [width, height - 40.0]
         lines = points[starts] * (1 - steps) + points[ends] * steps
-        half = np.column_stack([3.9 * np.array(lengths), np.full(len(lengths), 8.0)])[:, None]
+        half = np.column_stack([0.3 * size * np.array(lengths), np.full(len(lengths), 0.6 * size)])[:, None]
         # Beside the node, at a corner of it, or above or below.
         middles = points[:, None] + np.array(sides) * (half + np.where(np.all(sides, axis=1)[:, None], 4, 8))
         boxes.append((middles, half))
-        outside = (middles - half < 0) | (middles + half > [width, 480.0])
+        outside = (middles - half < 0) | (middles + half > [width, height - 40.0])
         costs += 20 * outside.any(axis=2)
         for node in range(len(points)):
             for side, middle in enumerate(middles[node]):
@@ -275,10 +284,11 @@ def _matrix_figure(names: list[str], weights: np.ndarray, *, title: str, weight_
 
 
 def node_places(adjacency: np.ndarray) -> np.ndarray:
-    """Places in the plane where distances are about as many steps as the graph takes, ``(n_nodes, 2)``.
+    """Places in the plane where distances are about those in the graph, ``(n_nodes, 2)``.
 
     Minimises ``sum_ij (|x_i - x_j| / d_ij - 1)^2`` over the places, with d the lengths of shortest paths (Kamada and
-    Kawai), from the classical scaling of d. Nodes without an edge stand in a row below.
+    Kawai), from the classical scaling of d. An edge is the longer the more neighbours its ends do not share, so that
+    columns with many edges do not crowd (Gansner, Koren and North 2004). Nodes without an edge stand in a row below.
     """
     from scipy.optimize import minimize
 
@@ -286,7 +296,9 @@ def node_places(adjacency: np.ndarray) -> np.ndarray:
     joined = np.flatnonzero(linked.any(axis=0))
     places = np.zeros((len(adjacency), 2))
     if len(joined):
-        steps = shortest_path(linked[np.ix_(joined, joined)], directed=False, unweighted=True)
+        near = linked[np.ix_(joined, joined)].astype(float)
+        not_shared = near.sum(axis=0)[:, None] + near.sum(axis=0) - 2 * near @ near
+        steps = shortest_path(near * np.sqrt(not_shared / 4), directed=False)
         apart = 0.5 * steps[np.isfinite(steps)].max() + 1.5  # parts of the graph stand beside one another
         steps = np.where(np.isfinite(steps), steps, apart)
         np.fill_diagonal(steps, 1.0)

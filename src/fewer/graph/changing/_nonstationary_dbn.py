@@ -31,7 +31,13 @@ from fewer.catalogue import method
 from fewer.graph._frame import GraphMixin, edge_table, graph_figure
 from fewer.graph.changing._edge_course import EdgeCourse, consensus_epochs, course_figure, course_of
 from fewer.graph.changing._kernels import run_chain
-from fewer.graph.changing._nsbde import Transitions, checked_times, network_score, transitions_of
+from fewer.graph.changing._nsbde import (
+    Transitions,
+    checked_times,
+    network_score,
+    refuse_large_tables,
+    transitions_of,
+)
 
 if TYPE_CHECKING:
     import networkx
@@ -319,6 +325,7 @@ class NonStationaryDBN(CallbackSupportMixin, GraphMixin, BaseEstimator):
             warn_caller(f"Column {name} is constant: it has no edge that the data could support.")
         # Edges of a constant column would have their prior probability of one half.
         n_levels = n_levels[varying]
+        refuse_large_tables(n_levels, self.max_parents)
         data = transitions_of(levels[:, :, varying], n_levels)
         times, n_moves = self._times(data.n_rows)
         parts = [data]
@@ -381,6 +388,11 @@ class NonStationaryDBN(CallbackSupportMixin, GraphMixin, BaseEstimator):
         """First times of the chains, and the number of moves that are tried."""
         if self.transition_times is not None:
             times = checked_times(self.transition_times, n_rows)
+            if self.n_epochs not in (None, len(times) + 1):
+                raise ValueError(
+                    f"n_epochs={self.n_epochs} does not fit transition_times, which begin {len(times) + 1} epochs: "
+                    "leave one of them out."
+                )
             return times, 3 if len(times) else 1
         if self.n_epochs is None:
             return np.zeros(0, dtype=np.int64), 6

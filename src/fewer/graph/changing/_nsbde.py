@@ -22,6 +22,9 @@ from scipy.special import logsumexp
 
 from fewer._kernels._arrays import read_only
 
+_MOST_CELLS = 2**27
+"""Counts of the largest table, 1 GB."""
+
 
 @njit(cache=True, nogil=True)
 def interval_score(before, after, n_levels, child, parents, n_parents, start, stop, count_prior, counts):
@@ -68,6 +71,17 @@ def most_cells(n_levels, max_parents):
     return n_cells
 
 
+def refuse_large_tables(n_levels: np.ndarray, max_parents: int) -> None:
+    """Name the sizes of a table of counts that would not fit in memory."""
+    ordered = sorted(map(int, n_levels), reverse=True)
+    n_cells = ordered[0] * math.prod(ordered[:max_parents])
+    if n_cells > _MOST_CELLS:
+        raise ValueError(
+            f"A column of {ordered[0]} levels with {min(max_parents, len(ordered))} parents has a table of "
+            f"{n_cells:.1e} counts: lower max_parents, or cut columns into fewer levels."
+        )
+
+
 class Transitions(NamedTuple):
     """Levels of the columns before and after each step in time, ``[replicate, step, column]``."""
 
@@ -96,6 +110,9 @@ def series_levels(X: Any, who: str) -> tuple[np.ndarray, list[np.ndarray]]:
             f"X has shape {np.shape(X)}; {who} takes a series of two rows or more, or several of the same length "
             "(n_replicates, n_times, n_columns)."
         )
+    gaps = np.isnan(series) if series.dtype.kind == "f" else np.equal(series, None)
+    if gaps.any():
+        raise ValueError(f"X has missing values, the first in row {int(np.argwhere(gaps)[0][1])}: {who} needs a level.")
     found = [np.unique(series[:, :, column], return_inverse=True) for column in range(series.shape[2])]
     shape = series.shape[:2]
     return np.stack([codes.reshape(shape) for _, codes in found], axis=2), [values for values, _ in found]
@@ -221,6 +238,7 @@ def independent_edge_proba(
     data = transitions_of(levels, np.array([len(each) for each in values]))
     n_columns = data.before.shape[2]
     bounds = np.concatenate([[0], checked_times(transition_times, data.n_rows), [data.n_rows]])
+    refuse_large_tables(data.n_levels, max_parents)
     scratch = np.empty(most_cells(data.n_levels, max_parents), dtype=np.int64)
     found = np.zeros((len(bounds) - 1, n_columns, n_columns))
     for epoch, (start, stop) in enumerate(pairwise(bounds)):

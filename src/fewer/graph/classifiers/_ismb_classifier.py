@@ -34,6 +34,7 @@ from fewer.graph.classifiers._blankets import (
     RowProba,
     all_blankets,
 )
+from fewer.graph.classifiers._structures import pair_information
 from fewer.graph.classifiers._tables import check_mask, column_coding, complete_rows
 
 if TYPE_CHECKING:
@@ -305,6 +306,7 @@ class ISMBClassifier(GraphMixin, ClassifierMixin, BaseEstimator):
         "n_jobs": [Integral, None],
     }
     _directed = True
+    _weight_words = "bits shared"
 
     def __init__(
         self,
@@ -373,7 +375,16 @@ class ISMBClassifier(GraphMixin, ClassifierMixin, BaseEstimator):
         self.inclusion_ = inclusion(models, weights, self.n_features_in_)
         self._arcs = np.tensordot(weights, [arcs(model, self.n_features_in_) for model in models], axes=1)
         self.adjacency_ = arcs(models[-1], self.n_features_in_)
+        self._shared = self._shared_information(classes)
         return self
+
+    def _shared_information(self, classes: np.ndarray) -> np.ndarray:
+        """Bits that a column tells about the class (last row and column), and that two share within the classes."""
+        pairs = pair_information(self._codes[:-1], self._n_levels[:-1], classes.astype(np.int64), len(self.classes_))
+        found = np.zeros((self.n_features_in_ + 1, self.n_features_in_ + 1))
+        found[np.ix_(self._used, self._used)] = pairs.given_class
+        found[-1, self._used] = found[self._used, -1] = pairs.about_class.diagonal()
+        return found / np.log(2)
 
     @property
     def phase1_models_(self) -> list[MarkovBlanketStructure]:
@@ -477,8 +488,7 @@ class ISMBClassifier(GraphMixin, ClassifierMixin, BaseEstimator):
             Weights of columns and blankets; prints itself and has ``plot()``.
         """
         check_is_fitted(self)
-        table = row if np.ndim(row) == 2 else [row]
-        codes = self._row_codes(table)[:1]
+        codes = self._row_codes(one_row(row))
         scores, start, (found,) = self._found_for(codes)
         weights = self._weights(scores.scores_of(found.numbers))
         order = np.argsort(-weights, kind="stable")
@@ -527,15 +537,29 @@ class ISMBClassifier(GraphMixin, ClassifierMixin, BaseEstimator):
         return super().plot(title=title or f"{n_columns} around the class")
 
     def _node_names(self) -> list[str]:
-        return [*super()._node_names(), "class"]
+        names = super()._node_names()
+        return [*names, "class" if "class" not in names else "the class"]
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
         return tags
 
+    def _edge_weights(self) -> np.ndarray:
+        return self._shared
+
     def _edge_probabilities(self) -> np.ndarray:
         return self._arcs
+
+
+def one_row(row: Any) -> Any:
+    """A row as a table; one of a pandas table keeps the names of its columns."""
+    if hasattr(row, "to_frame"):
+        return row.to_frame().T
+    table = row if np.ndim(row) == 2 else [row]
+    if len(table) != 1:
+        raise ValueError(f"explain takes one row, and {counted(len(table), 'row')} were given.")
+    return table
 
 
 def arcs(model: MarkovBlanketStructure, n_columns: int) -> np.ndarray:

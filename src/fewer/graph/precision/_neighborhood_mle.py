@@ -121,7 +121,7 @@ class NeighborhoodSelectionMLE(PrecisionGraph):
         refuse_constant_columns(moments.scales**2, moments.location, self._node_names(), type(self).__name__)
         R, size = moments.matrix, X.shape[1]
         self.alpha_ = float(norm.isf(self.significance_level / (2 * size**2)) / np.sqrt(len(X)))
-        nothing_known = edge_knowledge(size, None, None)
+        nothing_known = edge_knowledge(self._node_names(), None, None)
         coefs = np.column_stack([neighborhood(R, i, self.alpha_, "lasso", nothing_known) for i in range(size)])
         self.adjacency_ = RULES[self.rule](coefs != 0, coefs.T != 0)
         with warnings.catch_warnings():

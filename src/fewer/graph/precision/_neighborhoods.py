@@ -19,7 +19,14 @@ from numba import njit
 from scipy.optimize import linprog
 from sklearn.model_selection import check_cv
 
-from fewer._estimators import Interval, StrOptions, each_warning_once, fit_context, warn_caller
+from fewer._estimators import (
+    Interval,
+    StrOptions,
+    check_feature_names,
+    each_warning_once,
+    fit_context,
+    warn_caller,
+)
 from fewer.catalogue import method
 from fewer.graph.precision._column_covariance import (
     ColumnCovariance,
@@ -107,18 +114,25 @@ class EdgeKnowledge(NamedTuple):
         return bool(self.allowed.all()) and not self.known.any()
 
 
-def edge_knowledge(size: int, zero_edges: Any, known_edges: Any) -> EdgeKnowledge:
-    """Masks of pairs, from lists of pairs of columns."""
+def edge_knowledge(names: list[str], zero_edges: Any, known_edges: Any) -> EdgeKnowledge:
+    """Masks of pairs, from lists of pairs of columns, by number or by name."""
+    size = len(names)
+    number = {name: place for place, name in enumerate(names)}
     masks = []
-    for name, pairs in (("zero_edges", zero_edges), ("known_edges", known_edges)):
+    for parameter, pairs in (("zero_edges", zero_edges), ("known_edges", known_edges)):
         mask = np.zeros((size, size), dtype=bool)
-        if pairs is not None and len(pairs):
-            places = np.asarray(pairs)
-            if places.ndim != 2 or places.shape[1] != 2 or places.dtype.kind not in "iu":
-                raise ValueError(f"{name} must be a list of pairs of column numbers, such as [(0, 3), (2, 5)].")
-            if places.min() < 0 or places.max() >= size or (places[:, 0] == places[:, 1]).any():
-                raise ValueError(f"{name} names columns outside of 0 to {size - 1}, or a column with itself.")
-            mask[places[:, 0], places[:, 1]] = mask[places[:, 1], places[:, 0]] = True
+        for pair in () if pairs is None else pairs:
+            ends = [number.get(end, -1) if isinstance(end, str) else end for end in (pair if np.ndim(pair) else ())]
+            if len(ends) != 2 or not all(isinstance(end, Integral) for end in ends):
+                raise ValueError(
+                    f"{parameter} must be a list of pairs of column numbers or names, such as [(0, 3), (2, 5)]."
+                )
+            if min(ends) < 0 or max(ends) >= size or ends[0] == ends[1]:
+                raise ValueError(
+                    f"{parameter} holds {tuple(pair)}, which is not a pair of two different columns of the {size}, by "
+                    "number or by name."
+                )
+            mask[ends[0], ends[1]] = mask[ends[1], ends[0]] = True
         masks.append(mask)
     if (masks[0] & masks[1]).any():
         pair = tuple(map(int, np.argwhere(masks[0] & masks[1])[0]))
@@ -221,9 +235,9 @@ class NeighborhoodDantzigPrecision(PrecisionGraph):
         Whether an edge needs a coefficient in one or in both of its regressions.
     threshold : float, default=1e-8
         Entries of ``precision_raw_`` up to this, for columns of variance 1, give no edge.
-    zero_edges : list of (int, int), default=None
-        Pairs of columns that have no edge.
-    known_edges : list of (int, int), default=None
+    zero_edges : list of (int or str, int or str), default=None
+        Pairs of columns that have no edge, by number or, for a frame, by name.
+    known_edges : list of (int or str, int or str), default=None
         Pairs of columns that have one; their coefficients are not penalised, as in least squares.
     criterion : {"likelihood", "trace"}, default="likelihood"
         For "cv": the Gaussian likelihood of held-out rows, or ``||S_test Omega - I||_F^2``.
@@ -388,6 +402,7 @@ class NeighborhoodDantzigPrecision(PrecisionGraph):
         self._validate_params()
         S = checked_covariance(cov, type(self).__name__).astype(float)
         self.n_features_in_ = len(S)
+        check_feature_names(self, cov, reset=True)
         if isinstance(self.alpha, str) and (self.alpha == "cv" or n_samples is None):
             need = "rows, not a covariance matrix" if self.alpha == "cv" else "n_samples"
             raise ValueError(f"alpha={self.alpha!r} needs {need}; give alpha a number.")
@@ -400,7 +415,7 @@ class NeighborhoodDantzigPrecision(PrecisionGraph):
         S = moments.matrix
         variances = np.diag(S) * moments.scales**2
         refuse_constant_columns(variances, moments.location, self._node_names(), type(self).__name__)
-        knowledge = edge_knowledge(len(S), self.zero_edges, self.known_edges)
+        knowledge = edge_knowledge(self._node_names(), self.zero_edges, self.known_edges)
         self.alpha_ = self._penalty(S, n_rows, X, knowledge)
         raw = self._raw(S, self.alpha_, knowledge)
         symmetrization = symmetrized(raw, self.symmetrize)

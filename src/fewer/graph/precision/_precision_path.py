@@ -13,7 +13,7 @@ import numpy as np
 from scipy.sparse import csr_array
 from sklearn.exceptions import ConvergenceWarning
 
-from fewer._estimators import warn_caller
+from fewer._estimators import decreasing_alphas, warn_caller
 from fewer._figures import Result
 from fewer.graph.precision._column_covariance import checked_covariance, partial_correlations
 from fewer.graph.precision._newton import SMALL_PENALTY, PrecisionSolution, solve_in_parts
@@ -260,7 +260,7 @@ def sparse_precision_path(
       0 to 15 edges, largest duality gap ...
     """
     S = checked_covariance(cov, "sparse_precision_path")
-    grid = penalty_grid(S, n_alphas, eps) if alphas is None else np.sort(np.asarray(alphas, dtype=float))[::-1]
+    grid = penalty_grid(S, n_alphas, eps) if alphas is None else decreasing_alphas(alphas)
     return path_of_solutions(S, grid, tol, max_iter)
 
 

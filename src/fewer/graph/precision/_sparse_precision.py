@@ -18,7 +18,7 @@ from joblib import Parallel, delayed
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.model_selection import check_cv
 
-from fewer._estimators import Interval, StrOptions, fit_context, fit_steps
+from fewer._estimators import Interval, StrOptions, decreasing_alphas, fit_context, fit_steps
 from fewer.catalogue import method
 from fewer.graph.precision._column_covariance import (
     METHODS,
@@ -299,7 +299,7 @@ class SparsePrecisionCV(SparsePrecision):
         self.alphas_ = (
             penalty_grid(moments.matrix, self.n_alphas, self.eps)
             if self.alphas is None
-            else np.sort(np.asarray(self.alphas, dtype=float))[::-1]
+            else decreasing_alphas(self.alphas)
         )
         with fit_steps(self, X) as after_step:
             score = self._held_out if self.criterion == "cv" else self._criterion

@@ -19,11 +19,14 @@ from typing import Any
 import numpy as np
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 
-from fewer._estimators import Interval, StrOptions, fit_context, fit_steps
+from fewer._estimators import Interval, StrOptions, decreasing_alphas, fit_context, fit_steps, warn_caller
 from fewer.catalogue import method
 from fewer.graph.series._ar_graphs import ARGraph, edges_above, log_likelihood, warn_unconverged
 from fewer.graph.series._dual import ARSolution, SingularSeriesError, largest_alpha, penalised, penalty_norm, with_zeros
 from fewer.graph.series._spectra import partial_coherence
+
+_OFF_GRAPH = 1e-6
+"""Entries of the inverse spectrum of the scaled series off the graph are at most this."""
 
 
 def n_parameters(adjacency: np.ndarray, order: int) -> int:
@@ -263,8 +266,18 @@ class ARTopologySelector(CallbackSupportMixin, ARGraph):
             self.path_ = dict(
                 zip(("order", "alpha", "n_edges", "criterion"), map(np.array, zip(*rows, strict=True)), strict=True)
             )
+            warn_unconverged(model, _OFF_GRAPH, "the largest entry off the graph")
+            self._warn_of_few_rows(n_parameters(self.adjacency_, self.order_), len(series))
             self._set_model(model, len(series))
         return self
+
+    def _warn_of_few_rows(self, n_free: int, n_rows: int) -> None:
+        """Without shrinkage, more parameters than rows are estimated badly."""
+        if n_free > n_rows:
+            warn_caller(
+                f"The model chosen has {n_free} parameters and X has {n_rows} rows. Its coefficients are not shrunk: "
+                "those of ARGraphicalLasso are probably nearer to the truth."
+            )
 
     def _penalised_models(self, C: np.ndarray, size: int):
         """(penalty, solution) for a row of penalties, largest first, each from the one before."""
@@ -286,14 +299,14 @@ class ARTopologySelector(CallbackSupportMixin, ARGraph):
         alphas = (
             np.geomspace(0.9, self.eps, self.n_alphas) * largest
             if self.alphas is None
-            else np.sort(np.asarray(self.alphas, dtype=float))[::-1]
+            else decreasing_alphas(self.alphas)
         )
         for alpha in alphas:
             yield float(alpha), solve(float(alpha))
 
     def _refitted(self, C: np.ndarray, adjacency: np.ndarray, n_rows: int) -> tuple[float, ARSolution | None]:
         try:
-            solution = with_zeros(C, adjacency, 1e-6, self.max_iter)
+            solution = with_zeros(C, adjacency, _OFF_GRAPH, self.max_iter)
         except SingularSeriesError:
             return np.inf, None
         order = len(solution.point.Z) - 1

@@ -7,7 +7,7 @@ import numpy as np
 from sklearn.utils import check_consistent_length
 from sklearn.utils.validation import column_or_1d
 
-from fewer._estimators import checked_array
+from fewer._estimators import checked_array, decreasing_alphas
 from fewer._figures import Result
 from fewer.learn.dantzig._dantzig_problem import DantzigProblem, DantzigWalk, StuckError, moments, solve_problem
 
@@ -127,9 +127,7 @@ def dantzig_path(
     table = moments(X, np.asarray(column_or_1d(y), dtype=float), fit_intercept, with_std)
     if alphas is None and not 0 < eps < 1:
         raise ValueError(f"eps={eps} must lie between 0 and 1.")
-    asked = None if alphas is None else np.sort(np.asarray(alphas, dtype=float))[::-1]
-    if asked is not None and (asked.size == 0 or not (asked >= 0).all()):
-        raise ValueError("alphas must be numbers that are not negative, at least one.")
+    asked = None if alphas is None else decreasing_alphas(alphas)
     points, coefs = _points(table.problem, asked, eps)
     originals = [table.original_coef(coef) for coef in coefs]
     return DantzigPath(
