@@ -236,6 +236,12 @@ def test_roles_follow_from_the_type():
         find("RidgeRFE", role="learner")
 
 
+@pytest.mark.parametrize("name", ["TANClassifier", "BayesNetClassifier", "ISMBClassifier"])
+def test_values_are_imputed_for_learners_that_leave_incomplete_rows_out(name):
+    assert not learner_named(name).takes_missing
+    assert learner_named("IQGMEClassifier").takes_missing
+
+
 def test_the_search_space_of_a_card_is_searched_except_for_what_is_given():
     learner = learner_named("L1LinearClassifier")
     assert learner.build(classify=True, n_classes=2).scoring == "balanced_accuracy"

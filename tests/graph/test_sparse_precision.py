@@ -360,7 +360,22 @@ def test_an_entry_and_its_mirror_image_are_free_together():
     S = np.eye(3)
     S[0, 1] = S[1, 2] = 0.5 + 1e-12
     S[1, 0] = S[2, 1] = 0.5 - 1e-12
-    starts, columns, mirror = free_entries(np.eye(3), S, np.eye(3), np.array([[0.5]]))
-    rows = np.repeat(np.arange(3), np.diff(starts))
-    assert columns[mirror].tolist() == rows.tolist()
-    assert rows[mirror].tolist() == columns.tolist()
+    for matrix in (S, S.T.copy()):
+        starts, columns, mirror = free_entries(np.eye(3), matrix, np.eye(3), np.array([[0.5]]))
+        rows = np.repeat(np.arange(3), np.diff(starts))
+        assert columns[mirror].tolist() == rows.tolist()
+        assert rows[mirror].tolist() == columns.tolist()
+
+
+@pytest.mark.parametrize("constant", [True, False])
+def test_free_entries_are_those_that_are_not_zero_or_beyond_their_penalty(constant):
+    rng = np.random.default_rng(0)
+    S, W, precision = (np.tril(each) + np.tril(each, -1).T for each in rng.normal(size=(3, 30, 30)))
+    precision[np.abs(precision) < 2] = 0
+    penalty = np.full((30, 30), 2.5) if constant else np.abs(S) + 1
+    free = (precision != 0) | (np.abs(S - W) > penalty) | np.eye(30, dtype=bool)
+    starts, columns, mirror = free_entries(precision, S, W, penalty[:1, :1] if constant else penalty)
+    rows = np.repeat(np.arange(30), np.diff(starts))
+    assert np.array_equal(np.column_stack([rows, columns]), np.argwhere(free))
+    assert np.array_equal(columns[mirror], rows)
+    assert np.array_equal(rows[mirror], columns)

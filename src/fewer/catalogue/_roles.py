@@ -451,7 +451,8 @@ def _learner_of(name: str, implementation: Any, card: Method | None) -> Learner:
         sparse=tags.input_tags.sparse,
         counts=tags.input_tags.positive_only or bool(card and card.counts),
         count_targets=tags.target_tags.positive_only,
-        takes_missing=tags.input_tags.allow_nan,
+        # Where many values are missing, few rows are complete, and some estimators learn from these only.
+        takes_missing=tags.input_tags.allow_nan and not getattr(implementation, "_learns_from_complete_rows", False),
     )
 
 

@@ -151,6 +151,7 @@ class BayesNetClassifier(CallbackSupportMixin, GraphMixin, ClassifierMixin, Base
     }
     _directed = True
     _weight_words = "bits shared within classes"
+    _learns_from_complete_rows = True
 
     def __init__(
         self,

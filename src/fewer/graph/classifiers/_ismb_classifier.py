@@ -307,6 +307,7 @@ class ISMBClassifier(GraphMixin, ClassifierMixin, BaseEstimator):
     }
     _directed = True
     _weight_words = "bits shared"
+    _learns_from_complete_rows = True
 
     def __init__(
         self,

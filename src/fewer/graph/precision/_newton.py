@@ -80,37 +80,51 @@ class Part(NamedTuple):
 
 
 @njit(cache=True, nogil=True)
-def _is_free(i, j, precision, S, W, penalty):
-    """The same for an entry and its mirror image, whose values may differ by rounding."""
-    a, b = min(i, j), max(i, j)
-    bound = penalty[0, 0] if penalty.shape[0] == 1 else penalty[a, b]
-    return i == j or precision[a, b] != 0 or abs(S[a, b] - W[a, b]) > bound
-
-
-@njit(cache=True, nogil=True)
 def free_entries(precision, S, W, penalty):
-    """The free entries by rows, the diagonal among them: row starts, columns, and where the mirrored entry stands."""
-    size = len(S)
-    counts = np.zeros(size + 1, dtype=np.int64)
+    """The free entries by rows, the diagonal among them: row starts, columns, and where the mirrored entry stands.
+
+    Entries below the diagonal decide for their mirror images too, whose values may differ by rounding.
+    """
+    size, constant = len(S), penalty.shape[0] == 1
+    bound = penalty[0, 0]
+    n_free = np.ones(size + 1, dtype=np.int64)
+    n_free[0] = 0
+    found = np.empty(size, dtype=np.int32)
+    below = np.empty(4 * size, dtype=np.int32)  # columns of free entries below the diagonal, row after row
+    ends = np.zeros(size + 1, dtype=np.int64)
     for i in range(size):
-        n_free = 0
-        for j in range(size):
-            if _is_free(i, j, precision, S, W, penalty):
-                n_free += 1
-        counts[i + 1] = counts[i] + n_free
-    columns = np.empty(counts[-1], dtype=np.int32)
-    mirror = np.empty(counts[-1], dtype=np.int64)
-    filled = counts[:-1].copy()
-    place = 0
+        first, second, third = precision[i], S[i], W[i]
+        n_found = 0
+        for j in range(i):
+            if not constant:
+                bound = penalty[i, j]
+            found[n_found] = j  # kept only if it is free: without a branch that is hard to predict
+            n_found += (first[j] != 0) | (abs(second[j] - third[j]) > bound)
+        ends[i + 1] = ends[i] + n_found
+        if ends[i + 1] > len(below):
+            grown = np.empty(2 * ends[i + 1], dtype=np.int32)
+            grown[: ends[i]] = below[: ends[i]]
+            below = grown
+        for t in range(n_found):
+            below[ends[i] + t] = found[t]
+            n_free[found[t] + 1] += 1
+        n_free[i + 1] += n_found
+    starts = np.cumsum(n_free)
+    columns = np.empty(starts[-1], dtype=np.int32)
+    mirror = np.empty(starts[-1], dtype=np.int64)
+    filled = starts[:-1].copy()
     for i in range(size):
-        for j in range(size):
-            if _is_free(i, j, precision, S, W, penalty):
-                columns[place] = j
-                # Rows come in order, so the mirrored entry is the next one of its row.
-                mirror[place] = filled[j]
-                filled[j] += 1
-                place += 1
-    return counts, columns, mirror
+        # Rows come in order, so that those of a column are in order as well.
+        for t in range(ends[i], ends[i + 1]):
+            j = below[t]
+            here, there = filled[i], filled[j]
+            columns[here], mirror[here] = j, there
+            columns[there], mirror[there] = i, here
+            filled[i] += 1
+            filled[j] += 1
+        columns[filled[i]], mirror[filled[i]] = i, filled[i]
+        filled[i] += 1
+    return starts, columns, mirror
 
 
 @njit(cache=True, nogil=True)
