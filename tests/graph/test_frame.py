@@ -129,7 +129,7 @@ def test_nodes_without_an_edge_stand_below_the_others():
     assert np.linalg.norm(places[3] - places[4]) > 0.1
 
 
-def test_true_edges_come_back_on_the_halves_and_others_do_not():
+def test_true_edges_come_back_on_the_halves_and_others_do_not(tmp_path):
     rng = np.random.default_rng(2)
     X = rng.normal(size=(120, 10))
     X[:, 1] += X[:, 0]
@@ -141,6 +141,16 @@ def test_true_edges_come_back_on_the_halves_and_others_do_not():
     assert stability.edges.columns == ["from", "to", "weight", "frequency"]
     assert "2 edges" in stability.reading
     assert stability.plot() is not None
+    stability.write_graphml(tmp_path / "stable.graphml")
+    written = ElementTree.parse(tmp_path / "stable.graphml").getroot().findall(".//{*}edge")
+    assert {(edge.get("source"), edge.get("target")) for edge in written} == {("x0", "x1"), ("x2", "x3")}
+    assert [data.get("key") for data in written[0]] == ["weight", "frequency"]
+    pytest.importorskip("networkx")
+    assert stability.to_networkx().number_of_nodes() == 10
+    assert {frozenset(edge) for edge in stability.to_networkx().edges} == {
+        frozenset(("x0", "x1")),
+        frozenset(("x2", "x3")),
+    }
 
 
 def test_the_bound_decides_how_many_edges_a_half_gives():

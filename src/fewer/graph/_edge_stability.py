@@ -27,9 +27,10 @@ from fewer._estimators import (
 from fewer._figures import Result
 from fewer._wording import counted, percent
 from fewer.catalogue import method
-from fewer.graph._frame import edge_table, graph_figure
+from fewer.graph._frame import edge_table, graph_figure, graphml_tree, networkx_graph
 
 if TYPE_CHECKING:
+    import networkx
     import plotly.graph_objects as go
     import polars as pl
 
@@ -72,8 +73,11 @@ class EdgeStability(Result):
     @property
     def edges(self) -> "pl.DataFrame":
         """Edges that were ever found: from, to, weight on all rows, frequency; the most frequent first."""
+        return self._table(self.frequencies > 0)
+
+    def _table(self, among: np.ndarray) -> "pl.DataFrame":
         columns = {"weight": self._weights(), "frequency": self.frequencies}
-        return edge_table(self.frequencies > 0, self.feature_names, columns, directed=self.estimator._directed)
+        return edge_table(among, self.feature_names, columns, directed=self.estimator._directed)
 
     def _weights(self) -> np.ndarray:
         return np.where(self.estimator.adjacency_, self.estimator._edge_weights(), 0.0)
@@ -115,6 +119,27 @@ class EdgeStability(Result):
             self.feature_names, weights, self.frequencies, directed=self.estimator._directed, title=self.reading,
             weight_words=self.estimator._weight_words, share_words="frequency",
         )  # fmt: skip
+
+    def to_networkx(self) -> "networkx.Graph":
+        """The stable edges for networkx, with their weights and frequencies.
+
+        Returns
+        -------
+        graph : networkx.Graph or networkx.DiGraph
+            Its nodes are the names of the columns.
+        """
+        return networkx_graph(self.feature_names, self._table(self.adjacency), directed=self.estimator._directed)
+
+    def write_graphml(self, path: Any) -> None:
+        """Write the stable edges as GraphML, with their weights and frequencies.
+
+        Parameters
+        ----------
+        path : path-like
+            The file.
+        """
+        tree = graphml_tree(self.feature_names, self._table(self.adjacency), directed=self.estimator._directed)
+        tree.write(path, encoding="utf-8", xml_declaration=True)
 
 
 @method(

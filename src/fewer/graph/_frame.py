@@ -87,17 +87,7 @@ class GraphMixin:
         graph : networkx.Graph or networkx.DiGraph
             Its nodes are the names of the columns.
         """
-        try:
-            import networkx
-        except ImportError:
-            raise ImportError(
-                "to_networkx needs the package networkx: pip install networkx. write_graphml works without it."
-            ) from None
-        graph = networkx.DiGraph() if self._directed else networkx.Graph()
-        graph.add_nodes_from(self._node_names())
-        for edge in self.edges_.to_dicts():
-            graph.add_edge(edge.pop("from"), edge.pop("to"), **edge)
-        return graph
+        return networkx_graph(self._node_names(), self.edges_, directed=self._directed)
 
     def write_graphml(self, path: Any) -> None:
         """Write the graph as GraphML, which Gephi, Cytoscape, yEd, igraph and networkx read.
@@ -132,6 +122,21 @@ def edge_table(
         | {name: values[order] for name, values in table.items()},
         schema_overrides={"from": pl.String, "to": pl.String},
     )
+
+
+def networkx_graph(names: list[str], edges: "pl.DataFrame", *, directed: bool) -> "networkx.Graph":
+    """A graph with a node for each name, and the numbers of ``edges`` as attributes of its edges."""
+    try:
+        import networkx
+    except ImportError:
+        raise ImportError(
+            "to_networkx needs the package networkx: pip install networkx. write_graphml works without it."
+        ) from None
+    graph = networkx.DiGraph() if directed else networkx.Graph()
+    graph.add_nodes_from(names)
+    for edge in edges.to_dicts():
+        graph.add_edge(edge.pop("from"), edge.pop("to"), **edge)
+    return graph
 
 
 def graphml_tree(names: list[str], edges: "pl.DataFrame", *, directed: bool) -> ElementTree.ElementTree:

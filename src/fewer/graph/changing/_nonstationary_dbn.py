@@ -28,7 +28,7 @@ from fewer._estimators import Interval, StrOptions, fit_context, fit_steps, know
 from fewer._kernels._cuts import column_cuts, levels_of
 from fewer._wording import counted
 from fewer.catalogue import method
-from fewer.graph._frame import GraphMixin, edge_table, graph_figure
+from fewer.graph._frame import GraphMixin, edge_table, graph_figure, networkx_graph
 from fewer.graph.changing._edge_course import EdgeCourse, consensus_epochs, course_figure, course_of
 from fewer.graph.changing._kernels import run_chain
 from fewer.graph.changing._nsbde import (
@@ -205,7 +205,8 @@ class NonStationaryDBN(CallbackSupportMixin, GraphMixin, BaseEstimator):
     -----
     The prior counts epochs and changed edges, but not the ways to place them. In long series of many columns a small
     ``lambda_m`` gives epochs of a few rows, most of them at the ends of the series; they hardly change the
-    probabilities of edges. Look at ``n_epochs_posterior_``.
+    probabilities of edges. Look at ``n_epochs_posterior_``. In the paper's prior every row ends its epoch with a
+    probability of ``(1 - q) / (2 - q)``, where ``q = 1 - exp(-lambda_m)``.
 
     Two moves are added to those of the paper, without which chains stick: an edge is switched at two times at once, and
     an edge appears or vanishes between two new times. The posterior is that of the paper.
@@ -528,13 +529,7 @@ class NonStationaryDBN(CallbackSupportMixin, GraphMixin, BaseEstimator):
         graph : networkx.DiGraph
             Its nodes are the names of the columns, its edges have the columns of ``edges_`` or ``edges_at(t)``.
         """
-        graph = super().to_networkx()
-        if t is None:
-            return graph
-        graph.remove_edges_from(list(graph.edges))
-        for edge in self.edges_at(t).to_dicts():
-            graph.add_edge(edge["from"], edge["to"], probability=edge["probability"])
-        return graph
+        return networkx_graph(self._node_names(), self.edges_ if t is None else self.edges_at(t), directed=True)
 
     def plot(self, *, t: int | None = None, title: str | None = None) -> "go.Figure":
         """Picture of the edges over time, or of the network at one row.
