@@ -110,7 +110,8 @@ def series_levels(X: Any, who: str) -> tuple[np.ndarray, list[np.ndarray]]:
             f"X has shape {np.shape(X)}; {who} takes a series of two rows or more, or several of the same length "
             "(n_replicates, n_times, n_columns)."
         )
-    gaps = np.isnan(series) if series.dtype.kind == "f" else np.equal(series, None)
+    # NaN is the only value that is not equal to itself.
+    gaps = (series != series) | np.array([entry is None for entry in series.flat]).reshape(series.shape)
     if gaps.any():
         raise ValueError(f"X has missing values, the first in row {int(np.argwhere(gaps)[0][1])}: {who} needs a level.")
     found = [np.unique(series[:, :, column], return_inverse=True) for column in range(series.shape[2])]
