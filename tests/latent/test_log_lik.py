@@ -5,7 +5,7 @@ import pytest
 from scipy.special import logsumexp
 
 from fewer.evaluate import bayes_loo, compare_models, waic
-from fewer.latent import IQGMEClassifier, LatentClass, VBGaussianMixture
+from fewer.latent import HiddenMarkov, IQGMEClassifier, LatentClass, LatentProfile, VBGaussianMixture
 from tolerances import rounding
 
 
@@ -78,3 +78,42 @@ def test_draws_of_experts_are_those_of_their_density_and_classes():
         model.log_lik(X, y[:5])
     with pytest.raises(ValueError, match="fit with solver='gibbs'"):
         IQGMEClassifier(2, random_state=0).fit(X, y).log_lik(X)
+
+
+@pytest.mark.parametrize("solver", ["gibbs", "variational_bayes"])
+def test_draws_of_latent_profiles_are_in_the_units_of_the_columns(solver):
+    rng = np.random.default_rng(0)
+    X = np.r_[rng.normal(size=(80, 2)), rng.normal(5, 1, size=(80, 2))] * [1.0, 100.0]
+    X[0, 0] = np.nan
+    settings = {"solver": solver, "n_draws": 150, "n_burn_in": 60, "n_init": 2, "random_state": 0}
+    models = {str(number): LatentProfile(number, **settings).fit(X) for number in (1, 2)}
+    log_lik = models["2"].log_lik(X, n_draws=300)
+    assert log_lik.shape == (2, 150, 160) if solver == "gibbs" else (1, 300, 160)
+    if solver == "gibbs":
+        np.testing.assert_allclose(log_lik.sum(axis=2), models["2"].draws_.log_likelihoods, rtol=rounding(160))
+    # The mean density over draws is near that at the posterior means.
+    predictive = logsumexp(log_lik, axis=(0, 1)) - np.log(300)
+    assert abs(predictive.mean() - models["2"].score(X)) < 0.05
+    found = compare_models({name: model.log_lik(X) for name, model in models.items()})
+    assert found.names[0] == "2"
+    assert found.differences[1] > 2 * found.difference_se[1]
+
+
+@pytest.mark.parametrize("solver", ["gibbs", "variational_bayes"])
+def test_draws_of_hidden_states_are_judged_by_whole_sequences(solver):
+    rng = np.random.default_rng(0)
+    states = np.cumsum(rng.random(300) < 0.2) % 2
+    X = rng.normal(size=(300, 2)) + 3 * states[:, None]
+    groups = np.repeat(np.arange(30), 10)
+    settings = {"solver": solver, "n_draws": 60, "n_burn_in": 30, "n_init": 1, "random_state": 0}
+    models = {str(number): HiddenMarkov(number, **settings).fit(X, groups=groups) for number in (1, 2)}
+    log_lik = models["2"].log_lik(X, groups, n_draws=120)
+    assert log_lik.shape == (2, 60, 30) if solver == "gibbs" else (1, 120, 30)
+    if solver == "gibbs":
+        np.testing.assert_allclose(log_lik.sum(axis=2), models["2"].draws_.log_likelihoods, rtol=1e-9)
+    order = np.arange(300).reshape(30, 10).T.ravel()  # the rows of all sequences in turn
+    np.testing.assert_allclose(models["2"].log_lik(X[order], groups[order], n_draws=120), log_lik, rtol=1e-9)
+    found = compare_models({name: model.log_lik(X, groups) for name, model in models.items()})
+    assert found.names[0] == "2"
+    with pytest.raises(ValueError, match="by sequences"):
+        models["2"].log_lik(X)

@@ -101,6 +101,10 @@ class BayesianSolvers:
         """-2 log-likelihood of rows with the parameters of each draw, and with the fitted ones."""
         raise NotImplementedError
 
+    def _log_likelihoods(self, X: Any, n_draws: int, random_state: Any) -> Iterable[np.ndarray]:
+        """Log-likelihood of each row with the parameters of each draw."""
+        raise NotImplementedError
+
     def _picked_draws(self, n_draws: int) -> np.ndarray:
         """Places of up to so many of the draws that are kept."""
         last = self.draws_.log_likelihoods.size - 1
@@ -128,6 +132,35 @@ class BayesianSolvers:
         """
         self._check_posterior()
         return deviance_criterion(*self._deviances(X, n_draws, random_state))
+
+    def log_lik(self, X, *, n_draws=500, random_state=0):
+        """Log-likelihood of each row under each draw from the posterior, as ``fewer.evaluate.waic`` takes it.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows, as a rule those of the training table.
+        n_draws : int, default=500
+            Number of draws from the posterior of "variational_bayes"; "gibbs" gives all that it has kept.
+        random_state : int, RandomState instance or None, default=0
+            Draws them, for "variational_bayes".
+
+        Returns
+        -------
+        log_lik : ndarray of shape (n_chains, n_draws, n_samples)
+            In nats, for ``waic``, ``bayes_loo`` and ``compare_models``; one chain for "variational_bayes".
+        """
+        self._check_posterior("log_lik")
+        return self._in_chains(self._log_likelihoods(X, self._n_given(n_draws), random_state))
+
+    def _n_given(self, n_draws: int) -> int:
+        """How many draws are given: all that are kept, or so many of a posterior to draw from."""
+        return n_draws if self.draws_ is None else self.draws_.log_likelihoods.size
+
+    def _in_chains(self, of_draws: Iterable[np.ndarray]) -> np.ndarray:
+        """What there is for each draw, as (chains, draws, ...)."""
+        found = np.array(list(of_draws))
+        return found.reshape(1 if self.draws_ is None else len(self.draws_.log_likelihoods), -1, *found.shape[1:])
 
     def _check_posterior(self, what: str = "DIC") -> None:
         check_is_fitted(self)

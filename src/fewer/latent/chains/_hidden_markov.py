@@ -419,6 +419,44 @@ class HiddenMarkov(BayesianSolvers, ChainModel):
         draws = self._drawn_chains(n_draws, check_random_state(random_state), table)
         return deviance_criterion(map(deviance, draws), deviance(fitted))
 
+    def log_lik(self, X, groups=None, *, n_draws=500, random_state=0):
+        """Log-likelihood of each sequence under each draw from the posterior, as ``fewer.evaluate.waic`` takes it.
+
+        The rows of a sequence depend on one another, so that sequences are what can be left out.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows in time order, as a rule those of the training table.
+        groups : array-like of shape (n_samples,)
+            The sequence of each row; at least two.
+        n_draws : int, default=500
+            Number of draws from the posterior of "variational_bayes"; "gibbs" gives all that it has kept.
+        random_state : int, RandomState instance or None, default=0
+            Draws them, for "variational_bayes".
+
+        Returns
+        -------
+        log_lik : ndarray of shape (n_chains, n_draws, n_sequences)
+            In nats, for ``waic``, ``bayes_loo`` and ``compare_models``; sequences in the order of their first rows.
+        """
+        self._check_posterior("log_lik")
+        rows, sequences, units, _ = self._prepared(X, groups)
+        if len(sequences.indptr) < 3:
+            raise ValueError(
+                "log_lik is by sequences, and X is a single one: give groups. Rows of one sequence depend on one "
+                "another, so that they cannot be left out one by one."
+            )
+
+        def of_sequences(drawn: ChainState) -> np.ndarray:
+            densities = self._emission.log_densities(rows, drawn.parameters) + units[:, None]
+            scores = forward_backward(densities, drawn.chain, sequences.indptr).scores
+            return np.add.reduceat(scores, sequences.indptr[:-1])
+
+        table = self._table(rows, sequences.indptr, None)
+        draws = self._drawn_chains(self._n_given(n_draws), check_random_state(random_state), table)
+        return self._in_chains(map(of_sequences, draws))
+
     def _drawn_chains(self, n_draws: int, random: np.random.RandomState, table: Table) -> Iterator[ChainState]:
         """Draws from the posterior."""
         if self.draws_ is not None:

@@ -538,31 +538,10 @@ class LatentClass(BayesianSolvers, RowClasses):
         for _ in range(n_draws):
             yield Classes(random.dirichlet(weights), drawn_theta(answers, offsets, sizes, random))
 
-    def log_lik(self, X, *, n_draws=500, random_state=0):
-        """Log-likelihood of each row under each draw from the posterior, as ``fewer.evaluate.waic`` takes it.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows, as a rule those of the training table.
-        n_draws : int, default=500
-            Number of draws from the posterior of "variational_bayes"; "gibbs" gives all that it has kept.
-        random_state : int, RandomState instance or None, default=0
-            Draws them, for "variational_bayes".
-
-        Returns
-        -------
-        log_lik : ndarray of shape (n_chains, n_draws, n_samples)
-            In nats, for ``waic``, ``bayes_loo`` and ``compare_models``; one chain for "variational_bayes".
-        """
-        self._check_posterior("This")
+    def _log_likelihoods(self, X: Any, n_draws: int, random_state: Any) -> Iterable[np.ndarray]:
         patterns, unseen = self._new_patterns(X)
-        n_chains = 1
-        if self.draws_ is not None:
-            n_chains, n_draws = len(self.draws_.log_likelihoods), len(self.draws_.weights)
-        logs = [class_posteriors(patterns.blocks, each)[1] for each in self._drawn_classes(n_draws, random_state)]
-        found = np.array(logs)[:, patterns.of_row] + unseen
-        return found.reshape(n_chains, -1, len(unseen))
+        for each in self._drawn_classes(n_draws, random_state):
+            yield class_posteriors(patterns.blocks, each)[1][patterns.of_row] + unseen
 
     def _deviances(self, X: Any, n_draws: int, random_state: Any) -> tuple[Iterable[float], float]:
         patterns, unseen = self._new_patterns(X)

@@ -406,6 +406,12 @@ class LatentProfile(BayesianSolvers, RowClasses):
             chain, parameters, _ = drawn_chain(belief, table.rows, random)
             yield Profiles(chain.start, *parameters)
 
+    def _log_likelihoods(self, X: Any, n_draws: int, random_state: Any) -> Iterable[np.ndarray]:
+        standard = self._standard_rows(X)
+        units = ~np.isnan(standard) @ np.log(self._unit)
+        for each in self._drawn_profiles(n_draws, random_state, self._table(standard, None)):
+            yield profile_posteriors(standard, each)[1] - units
+
     def _deviances(self, X: Any, n_draws: int, random_state: Any) -> tuple[Iterable[float], float]:
         standard = self._standard_rows(X)
         units = 2 * float((~np.isnan(standard) @ np.log(self._unit)).sum())
