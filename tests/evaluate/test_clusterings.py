@@ -183,6 +183,53 @@ def test_one_long_cloud_has_stable_halves_and_no_clusters():
     assert "no evidence of clusters" in model.reading_
 
 
+@pytest.mark.parametrize("shape", [(30, 8), (9, 8), (8, 8), (8, 30)])
+def test_one_cloud_has_the_mean_and_the_covariance_of_the_table(shape):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=shape) * np.arange(1, shape[1] + 1) + 5
+    cloud = without_clusters(X, "gaussian", rng)
+    np.testing.assert_allclose(cloud.mean(axis=0), X.mean(axis=0), atol=1e-10)
+    np.testing.assert_allclose(np.cov(cloud.T), np.cov(X.T), atol=1e-9)
+    assert np.abs(cloud - X).max() > 1
+
+
+@pytest.mark.parametrize(
+    ("null", "spread", "n_tables"),
+    [
+        ("gaussian", 4.0, 25),
+        pytest.param("gaussian", 4.0, 200, marks=pytest.mark.slow),
+        pytest.param("gaussian", 1.0, 200, marks=pytest.mark.slow),
+        pytest.param("columns", 1.0, 200, marks=pytest.mark.slow),
+    ],
+)
+def test_p_values_of_noise_are_uniform(null, spread, n_tables):
+    settings = {"n_clusters_range": (2, 3), "n_resamples": 3, "null": null, "n_null": 19}
+    found = []
+    for seed in range(n_tables):
+        X = np.random.default_rng([seed, n_tables]).normal(size=(20, 6))
+        X[:, 0] *= spread
+        model = ConsensusClusterNumber(KMeans(n_init=1), **settings, random_state=seed).fit(X)
+        found.append(model.p_values_[null])
+    found = np.array(found)
+    for level in (0.05, 0.25, 0.5):
+        # Ties only make p-values larger; four standard errors, and one table.
+        share = np.mean(found <= level + 1e-9)
+        assert share <= level + 4 * np.sqrt(level * (1 - level) / n_tables) + 1 / n_tables
+    # Nor are they so large that no clusters would be found: a mean of 0.525 but for ties.
+    assert abs(found.mean() - 0.55) < 0.05 + 4 * 0.29 / np.sqrt(n_tables)
+
+
+def test_too_few_tables_without_clusters_are_announced_and_clusters_are_labels():
+    model = ConsensusClusterNumber(KMeans(n_init=1), n_clusters_range=(2, 3), n_resamples=3, random_state=0)
+    np.testing.assert_array_equal(model.fit_predict(groups(2, 4.0)), model.labels_)
+    with pytest.warns(UserWarning, match="n_null=4 no p-value can be below 0.2"):
+        model.set_params(null="columns", n_null=4).fit(groups(2, 4.0))
+    assert clustering_comparison([1, "a", (1, 2)], [1, 2, 3]).is_same
+    with pytest.raises(ValueError, match="base='2' must be a number above 1"):
+        clustering_comparison([1, 2], [1, 2], base="2")
+
+
+@pytest.mark.filterwarnings("ignore:With n_null=2")
 def test_workers_find_the_same(workers, clustered):
     few = FEW | {"null": "columns", "n_null": 2, "n_resamples": 4}
     X = groups(3, 2.5)

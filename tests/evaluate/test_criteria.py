@@ -204,6 +204,44 @@ def test_exact_leave_one_out_is_the_closed_form():
     np.testing.assert_allclose(exact_loo(log_lik_of, 15, rows=[3, 8]).pointwise, expected[[3, 8]], atol=2e-3)
 
 
+def test_a_model_without_parameters_can_be_left_out_exactly():
+    log_lik = np.tile(norm.logpdf(np.linspace(-2, 2, 9)), (200, 1))
+    found = bayes_loo(log_lik)
+    np.testing.assert_allclose(found.pointwise, -log_lik[0], rtol=1e-12)
+    assert (found.pareto_k == -np.inf).all()
+    assert not found.warnings
+    assert compare_models({"fixed": log_lik, "free": draws_of(np.linspace(-2, 2, 9))}).loo["fixed"].p_loo < 1e-12
+
+
+def test_draws_and_rows_that_show_nothing_are_refused():
+    for call, message in (
+        (lambda: waic(np.zeros((1, 9))), "single draw"),
+        (lambda: bayes_loo(np.zeros((1, 1, 9))), "single draw"),
+        (lambda: waic(np.full((5, 9), np.nan)), "NaN .* Compute the log-likelihood"),
+        (lambda: waic(np.full((5, 9), -np.inf)), "probability 0"),
+        (lambda: exact_loo(lambda train, test: np.zeros((5, 1)), 9, rows=[9]), "from 0 to 8, and has 9"),
+        (lambda: exact_loo(lambda train, test: np.zeros((5, 1)), 9, rows=[]), "is empty"),
+        (lambda: singular_diagnostics(draws_of(), n_parameters=0), "n_parameters=0"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            call()
+    assert "needs order=4" in functional_cumulants(draws_of(), 2).reading
+    assert exact_loo(lambda train, test: np.zeros((1, 1)), 9).loss == 0  # one fit is a posterior of one point
+
+
+def test_a_fluctuation_within_its_error_is_no_sign_of_a_singular_model():
+    signs = []
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        x = rng.normal(size=40)
+        log_lik = norm.logpdf(x, rng.normal(x.mean(), 1 / np.sqrt(40), size=(1000, 1)))
+        found = singular_diagnostics(log_lik, n_parameters=1)
+        signs.append("singular here" in found.reading)
+        assert 0.05 < found.fluctuation_se < 0.4
+    # 4,000 draws of the closed form give 3%.
+    assert np.mean(signs) <= 0.15
+
+
 def test_models_are_ranked_with_paired_differences():
     log_lik = draws_of(n_draws=1000)
     worse = log_lik - 0.3 + 0.1 * np.sin(np.arange(40))

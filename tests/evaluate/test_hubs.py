@@ -352,6 +352,10 @@ def test_rows_and_arguments_that_do_not_fit_are_refused():
         (lambda: HubnessAnalyzer(5, metric="precomputed").fit(X), "must be square"),
         (lambda: cluster_assumption_violation(X, y[:9]), "X has 40 rows and y has 9"),
         (lambda: relative_silhouette(X, y, 500), "below the number of rows"),
+        (lambda: relative_silhouette(X, np.where(y, 1.0, np.nan)), "NaN, in row 0"),
+        (lambda: relative_silhouette(X, y, n_draws=0), "n_draws=0 must be at least 1"),
+        (lambda: k_occurrences(X, metric="minkowski", metric_params={"p": -1}), "p=-1 .* must be above 0"),
+        (lambda: k_occurrences(-np.ones((9, 9)), 3, metric="precomputed"), "must not be negative"),
         (lambda: hubness_curve("pca", X, [2]), "must be an estimator"),
         (lambda: hubness_curve(StandardScaler(), X, [2]), "has no n_components"),
     ):

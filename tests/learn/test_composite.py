@@ -17,6 +17,7 @@ from fewer.learn import (
     is_noise_robust,
     link_named,
     proper_loss,
+    zero_one_regret_bound,
 )
 
 X, Y = load_breast_cancer(return_X_y=True)
@@ -209,3 +210,26 @@ def test_probabilities_and_labels_that_do_not_fit_are_refused():
     assert loss.loss(["yes", "no"], [0.2, 0.5], pos_label="yes") > 0
     with pytest.raises(ValueError, match="weight must be a function"):
         ProperLoss(3)
+
+
+@pytest.mark.filterwarnings("ignore:.*is not convex")
+def test_weights_may_be_numbers_and_must_be_possible():
+    flat = ProperLoss(lambda c: 1.0)
+    np.testing.assert_allclose(flat.partial_losses([0.2, 0.5]), proper_loss("square").partial_losses([0.2, 0.5]))
+    assert CompositeLossClassifier(flat, "logit", alpha=0.1).fit(X[:, :2], Y).score(X[:, :2], Y) > 0.8
+    with pytest.raises(ValueError, match="must not be negative, and is -0.499 at 0.001"):
+        ProperLoss(lambda c: c - 0.5)
+    for steep in (lambda c: c**-2.0, lambda c: c**-3.0):
+        with pytest.raises(ValueError, match="grows too fast towards 0"):
+            ProperLoss(steep).partial_losses(0.5)
+    with pytest.raises(ValueError, match="grows too fast towards 1"):
+        ProperLoss(lambda c: (1 - c) ** -3.0).partial_losses(0.5)
+    assert np.isfinite(ProperLoss(lambda c: c**-1.9 * (1 - c) ** -1.9).partial_losses(0.5)).all()
+
+
+def test_noise_and_regret_stay_in_their_range():
+    with pytest.raises(ValueError, match="noise=0.7"):
+        proper_loss("log").corrupted_partial_losses(0.2, 0.7)
+    for regret in (-0.1, 0.2):
+        with pytest.raises(ValueError, match="regret must lie from 0"):
+            zero_one_regret_bound(regret)

@@ -4,12 +4,15 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression
 from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
 from sklearn.tree import DecisionTreeClassifier
 
 from fewer.evaluate import cost_curve
 from fewer.learn import (
+    CompositeLossClassifier,
     MetaCostClassifier,
     SigmoidRiskClassifier,
     ThresholdedLogisticRegression,
@@ -81,6 +84,11 @@ def test_separated_classes_need_a_penalty():
     Z = np.array([[-2.0], [-1.0], [1.0], [2.0]])
     with pytest.warns(ConvergenceWarning, match="alpha must be above 0"):
         WeightedLogisticRegression(alpha=0, max_iter=8).fit(Z, [0, 0, 1, 1])
+    # Also where so many steps are taken that the gradient is near zero.
+    with pytest.warns(ConvergenceWarning, match="A plane separates the classes"):
+        ThresholdedLogisticRegression(alpha=0).fit(X, X[:, 0] > 0)
+    with pytest.warns(ConvergenceWarning, match="A plane separates the classes"):
+        CompositeLossClassifier(alpha=0).fit(X, X[:, 0] > 0)
 
 
 def test_dependent_columns_are_taken():
@@ -196,6 +204,28 @@ def test_a_curve_of_probabilities_is_that_of_a_moved_threshold():
     assert refitted.normalized_cost[0] < 1
     assert "clearly less" in by_cost.reading
     assert len(by_cost.plot().data) == 2
+
+
+def test_costs_reach_a_step_of_a_pipeline_which_may_impute():
+    alone = cost_curve(WeightedLogisticRegression(alpha=0.01), X, Y, pcfs=[0.2, 0.8], alphas=[0.01, 1.0])
+    pipeline = make_pipeline(SimpleImputer(), WeightedLogisticRegression())
+    found = cost_curve(pipeline, X, Y, pcfs=[0.2, 0.8], alphas=[0.01, 1.0])
+    np.testing.assert_array_equal(found.costs, alone.costs)
+    np.testing.assert_array_equal(found.alphas, alone.alphas)
+    holes = X.copy()
+    holes[::9, 1] = np.nan
+    assert np.isfinite(cost_curve(pipeline, holes, Y, pcfs=0.3).normalized_cost).all()
+    with pytest.raises(ValueError, match="NaN"):
+        cost_curve(WeightedLogisticRegression(), holes, Y)
+    with pytest.raises(ValueError, match="no parameter alpha"):
+        cost_curve(DecisionTreeClassifier(), X, Y, alphas=[1.0])
+
+
+def test_costs_of_no_row_and_of_a_wrong_shape_are_refused():
+    with pytest.raises(ValueError, match="cost is 0 for every row"):
+        WeightedLogisticRegression().fit(X, Y, cost=np.zeros(300))
+    with pytest.raises(ValueError, match=r"of shape \(300, 2\), and have \(300,\)"):
+        ThresholdedLogisticRegression().fit(X, Y).predict(X, cost=np.ones(300))
 
 
 def test_the_other_class_can_be_the_positive_one():

@@ -105,6 +105,8 @@ def _distance_blocks(X: Any, metric: Any, params: dict[str, Any]) -> Iterator[np
         for start in range(0, X.shape[0], _BLOCK):
             yield np.asarray(X[start : start + _BLOCK], dtype=np.float64)
         return
+    if metric == "minkowski" and not params.get("p", 2) > 0:
+        raise ValueError(f"p={params['p']} of metric='minkowski' must be above 0.")
     if metric == "minkowski" and params.get("p", 2) < 1:  # no metric, and refused by scikit-learn's own code
         from scipy.spatial.distance import cdist
 

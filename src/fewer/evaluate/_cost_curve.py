@@ -121,10 +121,11 @@ def cost_curve(
     Parameters
     ----------
     estimator : classifier
-        Not fitted. One with a parameter ``cost`` is fitted for each ratio; if its ``predict`` takes ``cost``, or it has
-        only ``predict_proba``, it is fitted once for each fold and decides by the ratio.
+        Not fitted. One with a parameter ``cost`` is fitted for each ratio, also as a step of a pipeline or inside of
+        another estimator; if its ``predict`` takes ``cost``, or it has only ``predict_proba``, it is fitted once for
+        each fold and decides by the ratio.
     X : array-like of shape (n_samples, n_features)
-        Table.
+        Table; with missing values if the estimator takes them.
     y : array-like of shape (n_samples,)
         One of two classes for each row.
     pcfs : sequence of float, default=0.1, 0.2, ..., 0.9
@@ -158,17 +159,20 @@ def cost_curve(
     >>> bool((curve.normalized_cost < 0.2).all())
     True
     """
-    X = checked_array(X, "cost_curve", dtype=np.float64)
+    X = checked_array(X, "cost_curve", dtype=np.float64, ensure_all_finite="allow-nan")  # a pipeline may impute
     classes, codes = encoded_classes(np.asarray(y), "cost_curve")
     if len(classes) != 2:
         raise ValueError(f"Costs are of two kinds of errors, and y has {len(classes)} classes.")
     # The estimators take the second class in sorted order for positive.
     positive = codes == (1 if pos_label is None else place_of_class(classes, pos_label))
-    shares = np.asarray(list(pcfs), dtype=float)
+    shares = np.atleast_1d(np.asarray(pcfs, dtype=float))
     if not len(shares) or not ((shares > 0) & (shares < 1)).all():
         raise ValueError(f"pcfs={pcfs!r} must lie between 0 and 1.")
     target = positive.astype(int)
     folds = list(check_cv(cv, target, classifier=True).split(X, target))
+    penalty = "" if alphas is None else _parameter(estimator, "alpha")
+    if penalty is None:
+        raise ValueError(f"{type(estimator).__name__} has no parameter alpha to choose from alphas={alphas!r}.")
     costs, chosen = np.full((len(shares), len(target)), np.nan), np.full((len(shares), len(folds)), np.nan)
     for number, (train, test) in enumerate(folds):
         inner = list(check_cv(inner_cv, target[train], classifier=True).split(X[train], target[train]))
@@ -176,9 +180,12 @@ def cost_curve(
         for place, pcf in enumerate(shares):
             candidate = estimator
             if alphas is not None:
-                scores = [_inner_cost(estimator, alpha, X[train], target[train], inner, pcf) for alpha in alphas]
+                scores = [
+                    _inner_cost(estimator, {penalty: float(alpha)}, X[train], target[train], inner, pcf)
+                    for alpha in alphas
+                ]
                 chosen[place, number] = alphas[int(np.argmin(scores))]
-                candidate = clone(estimator).set_params(alpha=float(chosen[place, number]))
+                candidate = clone(estimator).set_params(**{penalty: float(chosen[place, number])})
             if model is None or alphas is not None or not _decides_by_cost(estimator):
                 model = _fitted(candidate, X[train], target[train], pcf)
             costs[place, test] = _costs(target[test], _decisions(model, X[test], pcf), pcf, float(positive.mean()))
@@ -197,13 +204,20 @@ def _decides_by_cost(estimator: Any) -> bool:
     """Whether one fit serves all ratios of costs."""
     if "cost" in inspect.signature(estimator.predict).parameters:
         return True
-    return "cost" not in estimator.get_params()
+    return _parameter(estimator, "cost") is None
+
+
+def _parameter(estimator: Any, name: str) -> str | None:
+    """A parameter of the estimator, or of the outermost of those inside of it: "cost", "svm__cost"; None if there is none."""
+    inside = [key for key in estimator.get_params() if key.split("__")[-1] == name]
+    return min(inside, key=lambda key: key.count("__")) if inside else None
 
 
 def _fitted(estimator: Any, X: np.ndarray, target: np.ndarray, pcf: float) -> _Fitted:
     model = clone(estimator)
-    if "cost" in model.get_params():
-        model.set_params(cost=float(pcf))
+    name = _parameter(model, "cost")
+    if name is not None:
+        model.set_params(**{name: float(pcf)})
     model.fit(X, target)
     return _Fitted(model, float(target.mean()))
 
@@ -212,7 +226,7 @@ def _decisions(fitted: _Fitted, X: np.ndarray, pcf: float) -> np.ndarray:
     model, positive_share = fitted
     if "cost" in inspect.signature(model.predict).parameters:
         return model.predict(X, cost=float(pcf))
-    if "cost" in model.get_params():
+    if _parameter(model, "cost") is not None:
         return model.predict(X)
     # Costs in proportion to pcf / p(+) and (1 - pcf) / p(-), with the shares that the model was fitted with.
     if not hasattr(model, "predict_proba"):
@@ -227,9 +241,9 @@ def _costs(target: np.ndarray, decisions: np.ndarray, pcf: float, positive_share
 
 
 def _inner_cost(
-    estimator: Any, alpha: float, X: np.ndarray, target: np.ndarray, folds: list[tuple], pcf: float
+    estimator: Any, penalty: dict[str, float], X: np.ndarray, target: np.ndarray, folds: list[tuple], pcf: float
 ) -> float:
-    model = clone(estimator).set_params(alpha=float(alpha))
+    model = clone(estimator).set_params(**penalty)
     total = 0.0
     for train, test in folds:
         fitted = _fitted(model, X[train], target[train], pcf)

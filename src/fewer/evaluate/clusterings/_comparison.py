@@ -9,6 +9,7 @@ properties, normalization and correction for chance. JMLR 11, 2837-2854.
 """
 
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any, Literal
 
 import numpy as np
@@ -254,9 +255,9 @@ def clustering_comparison(
     if noise_label is not None:
         labels_true, labels_pred = _without_noise(labels_true, labels_pred, noise_label)
     overlaps, sizes, other_sizes, n_rows = overlaps_of(labels_true, labels_pred)
+    if base is not None and not (isinstance(base, Real) and base > 1):
+        raise ValueError(f"base={base!r} must be a number above 1.")
     unit = 1.0 if base is None else float(np.log(base))
-    if base is not None and not base > 1:
-        raise ValueError(f"base={base} must be above 1.")
     terms = overlap_terms(overlaps, sizes, other_sizes)
     is_same = len(overlaps) == len(sizes) == len(other_sizes)
     rand = [
@@ -293,7 +294,7 @@ def _without_noise(labels_true: Any, labels_pred: Any, noise_label: Any) -> tupl
 
 def _as_labels(labels: Any) -> np.ndarray:
     """An array with an entry for each row, also where labels are tuples."""
-    if isinstance(labels, list | tuple) and len(labels) and isinstance(labels[0], tuple):
+    if isinstance(labels, list | tuple) and any(isinstance(label, tuple) for label in labels):
         found = np.empty(len(labels), dtype=object)
         found[:] = labels
         return found

@@ -5,23 +5,26 @@ For each K, the estimator clusters B perturbed versions of the table (part of th
     CI(K) = mean over pairs of AMI(U_b, U_c),     K* = argmax_K CI(K).
 
 Agreement alone does not prove clusters: a single long cloud is cut in two at the same place every time. So the same
-procedure runs on tables without clusters: columns permuted, each by itself, and normal rows with the covariance of the
-table. With A(t, K) the index of table t (the data are t = 0), the statistic is the largest excess over the mean of all
+procedure runs on tables without clusters: columns permuted, each by itself, and rows of one normal cloud with the
+covariance of the table. These are the centred rows, rotated at random: rows of any normal distribution are as likely as
+their rotations, so that the p-value is exact whatever the covariance is. With A(t, K) the index of table t (the data are t = 0), the statistic is the largest excess over the mean of all
 tables, ``T_t = max_K (A(t, K) - mean_s A(s, K))``, and ``p = #{t : T_t >= T_0} / (number of tables)``.
 
 Vinh, N. X., Epps, J. and Bailey, J. (2010). Information theoretic measures for clusterings comparison. JMLR 11,
 2837-2854.
+Langsrud, O. (2005). Rotation tests. Statistics and Computing 15, 53-60.
 """
 
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from sklearn.base import BaseEstimator, clone
+from scipy.linalg import helmert
+from sklearn.base import BaseEstimator, ClusterMixin, clone
 from sklearn.cluster import KMeans
 from sklearn.utils import check_random_state
 
-from fewer._estimators import HasMethods, Interval, StrOptions, fit_context, validated
+from fewer._estimators import HasMethods, Interval, StrOptions, fit_context, validated, warn_caller
 from fewer._figures import AMBER, BLUE, GREY, VIOLET, band, line, mark_point, new_figure
 from fewer._kernels._one_thread import one_thread
 from fewer._wording import p_digits
@@ -109,7 +112,7 @@ class _Procedure(NamedTuple):
     paper="clusterings",
     examples=lambda: [ConsensusClusterNumber(n_clusters_range=(2, 3), n_resamples=3)],
 )
-class ConsensusClusterNumber(BaseEstimator):
+class ConsensusClusterNumber(ClusterMixin, BaseEstimator):
     """The number of clusters on which clusterings of perturbed tables agree best, beside tables without clusters.
 
     Parameters
@@ -130,10 +133,10 @@ class ConsensusClusterNumber(BaseEstimator):
     average_method : {"max", "sum", "sqrt", "min", "joint"}, default="max"
         Upper bound for "ami" and "nmi".
     null : {"columns", "gaussian", "both"} or None, default=None
-        Tables without clusters to compare with: columns permuted, each by itself; normal rows with the covariance of
-        the table, which may be long in some directions; or both.
+        Tables without clusters to compare with: columns permuted, each by itself; rows of one normal cloud with the
+        covariance of the table, which may be long in some directions (rows rotated at random [2]_); or both.
     n_null : int, default=19
-        Tables for each null. The smallest p-value is 1 / (n_null + 1).
+        Tables for each null. The smallest p-value is 1 / (n_null + 1), so fewer than 19 never show clusters.
     n_jobs : int or None, default=None
         Number of workers.
     engine : Engine or None, default=None
@@ -176,6 +179,7 @@ class ConsensusClusterNumber(BaseEstimator):
     .. [1] Vinh, N. X., Epps, J. & Bailey, J. (2010). Information theoretic measures for clusterings comparison:
        variants, properties, normalization and correction for chance. Journal of Machine Learning Research 11,
        2837-2854.
+    .. [2] Langsrud, O. (2005). Rotation tests. Statistics and Computing 15, 53-60.
 
     Examples
     --------
@@ -259,6 +263,11 @@ class ConsensusClusterNumber(BaseEstimator):
         if (self.measure, self.average_method) == ("ami", "joint"):
             raise ValueError("average_method='joint' does not go with measure='ami'.")
         nulls = NULLS if self.null == "both" else () if self.null is None else (self.null,)
+        if nulls and self.n_null < 19:
+            warn_caller(
+                f"With n_null={self.n_null} no p-value can be below {1 / (self.n_null + 1):.2g}, so that clusters cannot "
+                "be shown; give at least 19."
+            )
         tables = [("data", 0), *((null, number) for null in nulls for number in range(self.n_null))]
         tasks = [(table, resample) for table in tables for resample in range(self.n_resamples)]
         procedure = _Procedure(X, estimator, numbers, self.perturbation, self.fraction, seed)
@@ -350,11 +359,6 @@ class ConsensusClusterNumber(BaseEstimator):
             figure.update_layout(title_text="No evidence of clusters", title_font_color=VIOLET)
         return figure.update_xaxes(dtick=1)
 
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.estimator_type = "clusterer"
-        return tags
-
 
 def _labelings(task: tuple[tuple[str, int], int], procedure: _Procedure) -> np.ndarray:
     """Clusters of one perturbed version of one table for each number; -1 for rows that were not drawn."""
@@ -386,12 +390,17 @@ def _clusters(estimator: Any, X: np.ndarray, n_clusters: int, seed: int) -> np.n
 
 
 def without_clusters(X: np.ndarray, kind: str, rng: np.random.Generator) -> np.ndarray:
-    """A table without clusters: every column in an order of its own, or normal rows with the table's covariance."""
+    """A table without clusters: every column in an order of its own, or the rows about their mean, rotated at random."""
     if kind == "columns":
         return rng.permuted(X, axis=0)
+    n_rows, n_columns = X.shape
     mean = X.mean(axis=0)
-    # Sums of the rows with normal weights have the sample covariance, also with more columns than rows.
-    return rng.normal(size=(len(X), len(X))) @ (X - mean) / np.sqrt(len(X) - 1) + mean
+    # Orthonormal columns with sums of zero, of a uniformly random direction, times a root of the cross-products.
+    draws = rng.normal(size=(n_rows, min(n_rows - 1, n_columns)))
+    basis, triangle = np.linalg.qr(draws - draws.mean(axis=0))
+    basis *= np.sign(np.diag(triangle))
+    root = np.linalg.qr(X - mean, mode="r") if n_columns < n_rows else helmert(n_rows) @ (X - mean)
+    return basis @ root + mean
 
 
 def _p_value(observed: np.ndarray, null: np.ndarray) -> float:

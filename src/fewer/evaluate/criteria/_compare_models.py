@@ -193,6 +193,8 @@ class SingularDiagnostics(Result):
     ----------
     fluctuation : float
         nu = beta V / 2, the singular fluctuation.
+    fluctuation_se : float
+        Its standard error over rows.
     n_parameters : int or None
         d, the number of parameters.
     learning_coefficient : float or None
@@ -200,6 +202,7 @@ class SingularDiagnostics(Result):
     """
 
     fluctuation: float
+    fluctuation_se: float
     n_parameters: int | None
     learning_coefficient: float | None
 
@@ -211,8 +214,10 @@ class SingularDiagnostics(Result):
             said[0] += "."
         else:
             regular = self.n_parameters / 2
-            far = abs(self.fluctuation - regular) > 0.25 * regular
-            said[0] += f"; a regular model with {self.n_parameters} parameters would have {regular:g}."
+            # Of few rows it differs from d / 2 by chance alone; where it is too small, so is its standard error.
+            error = self.fluctuation_se * max(1.0, regular / max(self.fluctuation, 1e-300))
+            far = abs(self.fluctuation - regular) > max(0.25 * regular, 2 * error)
+            said[0] += f"; a regular model with {counted(self.n_parameters, 'parameter')} would have {regular:g}."
             said.append(
                 "The model is singular here, or wrong: AIC, BIC and DIC do not hold."
                 if far
@@ -222,7 +227,7 @@ class SingularDiagnostics(Result):
         return " ".join(said)
 
     def __repr__(self) -> str:
-        return f"SingularDiagnostics: fluctuation {self.fluctuation:.3f}\n  {self.reading}"
+        return f"SingularDiagnostics: fluctuation {self.fluctuation:.3f} +- {self.fluctuation_se:.3f}\n  {self.reading}"
 
 
 def singular_diagnostics(
@@ -272,6 +277,8 @@ def singular_diagnostics(
     """
     if (test_loss is None) != (best_losses is None):
         raise ValueError("test_loss and best_losses belong together; give both, or neither.")
+    if n_parameters is not None and not n_parameters > 0:
+        raise ValueError(f"n_parameters={n_parameters} must be above 0.")
     found = waic(log_lik, beta=beta, log_weights=log_weights, var_name=var_name)
     coefficient = None
     if test_loss is not None and best_losses is not None:
@@ -280,4 +287,5 @@ def singular_diagnostics(
         total = (test_loss - best_losses[0]) + (left_out.loss - best_losses[1])
         # B_g + C_v = (beta - 1) V / n + 2 lambda / (beta n)
         coefficient = float(beta * (n_rows * total - (beta - 1) * found.functional_variance) / 2)
-    return SingularDiagnostics(beta * found.functional_variance / 2, n_parameters, coefficient)
+    error = beta / 2 * float(found.variances.std() * np.sqrt(len(found.variances)))
+    return SingularDiagnostics(beta * found.functional_variance / 2, error, n_parameters, coefficient)

@@ -275,8 +275,8 @@ def _smoothed(log_ratios, r_eff):
         return inf, nothing
     cut = max(_largest(log_ratios, n_tail + 1), log(_TINY))
     places = np.flatnonzero(log_ratios > cut)
-    if places.size < _SMALLEST_TAIL:
-        return inf, nothing
+    if places.size < _SMALLEST_TAIL:  # equal weights, as of a model without parameters, have no tail
+        return -inf if log_ratios.min() == log_ratios.max() else inf, nothing
     places = places[np.argsort(log_ratios[places])]
     base = exp(cut)
     tail = np.empty(places.size)

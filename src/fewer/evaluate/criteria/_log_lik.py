@@ -64,7 +64,7 @@ def _transpose_into(block, flat, start):
                 block[row, s] = flat[s, start + row]
 
 
-def as_draws(log_lik: Any, log_weights: Any = None, var_name: str | None = None) -> Draws:
+def as_draws(log_lik: Any, log_weights: Any = None, var_name: str | None = None, *, fewest: int = 2) -> Draws:
     """The log-likelihoods, checked."""
     values = np.asarray(_array_of(log_lik, var_name))
     if values.ndim == 2:
@@ -76,16 +76,21 @@ def as_draws(log_lik: Any, log_weights: Any = None, var_name: str | None = None)
         )
     if 0 in values.shape:
         raise ValueError(f"log_lik is empty: its shape is {values.shape}.")
+    if values.shape[0] * values.shape[1] < fewest:
+        raise ValueError(
+            f"log_lik has a single draw (its shape is {values.shape}), which shows nothing of the posterior; give "
+            "draws, or compare models that have none by AIC, BIC or held-out rows."
+        )
     for chain, each in enumerate(values):
         # A sum shows whether anything is not finite in a third of the time; it may also overflow.
         if not np.isfinite(each.sum()) and not np.isfinite(each).all():
             draw, row = np.argwhere(~np.isfinite(each))[0]
-            what = "NaN" if np.isnan(each[draw, row]) else f"{each[draw, row]:+}"
+            value = each[draw, row]
             where = f"draw {draw}, row {row}" + (f" of chain {chain}" if len(values) > 1 else "")
-            raise ValueError(
-                f"log_lik contains {what} ({where}). A row with probability 0 under a draw has no finite variance; "
-                "correct the model or leave out the draw."
-            )
+            why = "Compute the log-likelihood of all rows under all draws."
+            if value == -np.inf:
+                why = "A row with probability 0 under a draw has no finite variance; correct the model or leave it out."
+            raise ValueError(f"log_lik contains {'NaN' if np.isnan(value) else f'{value:+}'} ({where}). {why}")
     if log_weights is None:
         return Draws(values, None)
     log_weights = np.asarray(log_weights, dtype=np.float64).ravel()

@@ -153,7 +153,8 @@ class BayesLoo(PredictiveLoss):
     pointwise : ndarray of shape (n_samples,)
         Loss of each row under the posterior of the others.
     pareto_k : ndarray of shape (n_samples,) or None
-        Shape of the tail of each row's weights; None for raw weights.
+        Shape of the tail of each row's weights: infinite where it cannot be estimated, minus infinity where all
+        weights are equal. None for raw weights.
     bayes_train_loss : float
         Loss of the predictive distribution on the rows that it was fitted to.
     n_draws : int
@@ -389,7 +390,7 @@ class _LeftOut:
 
 def _left_out_loss(row: int, shared: _LeftOut) -> float:
     others = np.delete(np.arange(shared.n_samples), row)
-    values = as_draws(np.reshape(shared.log_lik_of(others, np.array([row])), (-1, 1))).values.ravel()
+    values = as_draws(np.reshape(shared.log_lik_of(others, np.array([row])), (-1, 1)), fewest=1).values.ravel()
     return float(np.log(len(values)) - logsumexp(values))
 
 
@@ -437,6 +438,10 @@ def exact_loo(
     if not callable(log_lik_of):
         raise ValueError(f"log_lik_of must be a function of two lists of rows, and is {log_lik_of!r}.")
     left_out = range(n_samples) if rows is None else [int(row) for row in rows]
+    beyond = [row for row in left_out if not 0 <= row < n_samples]
+    if beyond or not len(left_out):
+        what = f"has {beyond[0]}" if beyond else "is empty"
+        raise ValueError(f"rows must be numbers from 0 to {n_samples - 1}, and {what}.")
     shared = _LeftOut(log_lik_of, int(n_samples))
     where = workers(engine, n_jobs)
     labels = [f"the fit without row {row}" for row in left_out]
@@ -499,7 +504,10 @@ class FunctionalCumulants(Result):
     @property
     def reading(self) -> str:
         """Whether WAIC and leave-one-out differ as in theory."""
-        return f"Leave-one-out and WAIC differ by {self.gap:.2g} for each row; theory expects {self.expected_gap:.2g}."
+        said = f"Leave-one-out and WAIC differ by {self.gap:.2g} for each row"
+        if np.isnan(self.expected_gap):
+            return f"{said}; what theory expects needs order=4."
+        return f"{said}; theory expects {self.expected_gap:.2g}."
 
     def __repr__(self) -> str:
         values = ", ".join(f"Y_{place} = {value:.4g}" for place, value in enumerate(self.values, start=1))

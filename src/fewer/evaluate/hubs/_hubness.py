@@ -40,6 +40,7 @@ from fewer._kernels._one_thread import one_thread
 from fewer._wording import rounded_percent
 from fewer.catalogue import method
 from fewer.evaluate.hubs._occurrences import (
+    check_distances,
     hubness_reading,
     neighbours_of,
     occurrence_figure,
@@ -218,8 +219,8 @@ class HubnessAnalyzer(BaseEstimator):
             raise ValueError(
                 'cluster=True and n_permutations need the table, which metric="precomputed" does not have.'
             )
-        if given and X.shape[0] != X.shape[1]:
-            raise ValueError(f"Precomputed distances must be square, and X has the shape {X.shape}.")
+        if given:
+            check_distances(X)
         if self.n_neighbors >= X.shape[0]:
             raise ValueError(
                 f"n_neighbors={self.n_neighbors} must be below the number of rows, which is n_samples = {X.shape[0]}."

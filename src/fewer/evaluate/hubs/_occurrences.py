@@ -385,10 +385,18 @@ def neighbours_of(
 
 def checked_table(X: Any, n_neighbors: int, metric: Any, who: str) -> Any:
     X = checked_array(X, who, accept_sparse="csr", dtype=np.float64, ensure_min_samples=3)
-    if metric == "precomputed" and X.shape[0] != X.shape[1]:
-        raise ValueError(f"Precomputed distances must be square, and X has the shape {X.shape}.")
+    if metric == "precomputed":
+        check_distances(X)
     check_n_neighbors(n_neighbors, X.shape[0])
     return X
+
+
+def check_distances(X: Any) -> None:
+    """Refuse what cannot be distances between rows."""
+    if X.shape[0] != X.shape[1]:
+        raise ValueError(f"Precomputed distances must be square, and X has the shape {X.shape}.")
+    if X.min() < 0:
+        raise ValueError(f"Precomputed distances must not be negative, and the least is {X.min():g}.")
 
 
 def check_n_neighbors(n_neighbors: Any, n_rows: int) -> None:

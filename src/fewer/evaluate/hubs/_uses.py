@@ -28,6 +28,7 @@ from fewer._kernels._neighbours import (
 )
 from fewer._kernels._one_thread import one_thread
 from fewer._kernels._secondary_distances import Correction, secondary, usual_distances
+from fewer.evaluate.clusterings._comparison import cluster_codes
 from fewer.evaluate.hubs._hubness import SMALL_TABLE, rank_correlation
 from fewer.evaluate.hubs._occurrences import check_n_neighbors, k_occurrences
 
@@ -450,9 +451,11 @@ def relative_silhouette(
     True
     """
     X = checked_array(X, "relative_silhouette", dtype=np.float64, ensure_min_samples=3)
-    clusters = np.unique(np.asarray(labels), return_inverse=True)[1]
-    if len(clusters) != len(X) or clusters.max() < 1:
+    clusters, n_clusters = cluster_codes(labels, "labels")
+    if len(clusters) != len(X) or n_clusters < 2:
         raise ValueError("labels must name the cluster of each row of X, with at least two clusters.")
+    if n_draws < 1:
+        raise ValueError(f"n_draws={n_draws} must be at least 1.")
     check_n_neighbors(n_neighbors, len(X))
     counts = times_listed(nearest_neighbours(X, n_neighbors)[0])
     n_hubs = int(np.sum(standard_scores(counts) > hub_threshold))

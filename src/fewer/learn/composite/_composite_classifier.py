@@ -295,6 +295,14 @@ class CompositeLossClassifier(CallbackSupportMixin, CompositePlane):
             self._keep(v, spread)
         if stopped:
             return self
+        scores = problem.X @ v[:-1] + v[-1] - float(loss.link.score(np.array([0.5]))[0])
+        if self.alpha == 0 and (np.where(positive, scores, -scores)[weights > 0] > 0).all():
+            warn_caller(
+                "A plane separates the classes, so that with alpha=0 there is no minimum: the coefficients grow with "
+                "every step and mean nothing; alpha must be above 0.",
+                ConvergenceWarning,
+            )
+            return self
         slope = float(np.abs(objective(v, problem)[1]).max())
         if self.solver == "sgd" and not converged:
             warn_caller(

@@ -23,6 +23,8 @@ Function = Callable[[np.ndarray], np.ndarray]
 Partial = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]
 
 CLIP = 1e-12
+_ROUNDING = 1e-6
+"""Negative weights of this size, relative to the largest, come from differences."""
 # Beyond 30, 1 - c has too few digits, and a geometric series stands for the rest.
 _EDGES = np.linspace(-60.0, 30.0, 361)
 _NODES, _NODE_WEIGHTS = np.polynomial.legendre.leggauss(16)
@@ -63,9 +65,31 @@ class ProperLoss:
     def __init__(self, weight: Function, name: str = "", partial_losses: Partial | None = None):
         if not callable(weight):
             raise ValueError(f"weight must be a function of probabilities, and is {weight!r}.")
-        self.weight = weight
+        self._weight = weight
         self.name = name
+        on_grid = self.weight(_grid())
+        if not (on_grid >= -_ROUNDING * np.abs(on_grid).max()).all():
+            place = int(np.flatnonzero(~(on_grid >= 0))[0])
+            raise ValueError(
+                f"The weight of a proper loss must not be negative, and is {on_grid[place]:.3g} at {_grid()[place]:.3f}."
+            )
         self._closed_form = partial_losses
+
+    def weight(self, c: Any) -> np.ndarray:
+        """w(c), the weight of the costs c in the mixture that the loss is.
+
+        Parameters
+        ----------
+        c : array-like
+            Probabilities between 0 and 1.
+
+        Returns
+        -------
+        weight : ndarray
+            From 0 on.
+        """
+        c = np.asarray(c, dtype=float)
+        return np.broadcast_to(np.asarray(self._weight(c), dtype=float), c.shape)
 
     def partial_losses(self, probabilities: Any) -> tuple[np.ndarray, np.ndarray]:
         """Losses of predicted probabilities for the negative and for the positive class.
@@ -176,6 +200,8 @@ class ProperLoss:
         negative, positive : ndarray
             The losses; the best prediction for a true probability eta is ``noise (1 - eta) + (1 - noise) eta``.
         """
+        if not 0 <= noise < 0.5:
+            raise ValueError(f"noise={noise} must lie from 0 to below 1/2.")
         negative, positive = self.partial_losses(probabilities)
         return (1 - noise) * negative + noise * positive, (1 - noise) * positive + noise * negative
 
@@ -255,6 +281,12 @@ class ProperLoss:
     def _table(self) -> tuple[np.ndarray, np.ndarray]:
         """Integrals of c w and (1 - c) w from the left and from the right end to each edge of the grid over logits."""
         parts = _panels(_EDGES[:-1], _EDGES[1:], self.weight)
+        for end, before, last in ((0, *parts[0][1::-1]), (1, *parts[1][-2:])):
+            if last > 0 and last > 0.9995 * before:
+                raise ValueError(
+                    f"The weight grows too fast towards {end}: the loss of predicting it is infinite for both classes. "
+                    "It must grow less than the square of the distance falls."
+                )
         left = _rest(*parts[0][1::-1]) + np.concatenate([[0.0], np.cumsum(parts[0])])
         right = _rest(*parts[1][-2:]) + np.concatenate([np.cumsum(parts[1][::-1])[::-1], [0.0]])
         return left, right
@@ -503,5 +535,8 @@ def zero_one_regret_bound(regret: Any) -> np.ndarray:
     >>> zero_one_regret_bound([0.0, 0.01, 0.0966]).round(3)
     array([0.   , 0.148, 0.5  ])
     """
-    argument = np.maximum((4 * np.asarray(regret, dtype=float) - 1) / np.e, -1 / np.e + 1e-16)
+    regret, largest = np.asarray(regret, dtype=float), np.log(2) / 2 - 0.25
+    if not ((regret >= -_ROUNDING) & (regret <= largest + _ROUNDING)).all():
+        raise ValueError(f"regret must lie from 0 to ln(2) / 2 - 1/4 = {largest:.4f}.")
+    argument = np.maximum((4 * np.clip(regret, 0.0, largest) - 1) / np.e, -1 / np.e + 1e-16)
     return 0.5 * np.exp(lambertw(argument).real + 1) - 0.5

@@ -165,7 +165,7 @@ class _CostPlane(CostClassifier):
         if not found.converged and found.n_iter >= self.max_iter:
             warn_caller(
                 f"After max_iter={self.max_iter} steps of Newton's method the largest entry of the gradient is "
-                f"{found.slope:.2g}, above tol={self.tol:g}. If a plane separates the classes, alpha must be above 0.",
+                f"{found.slope:.2g}, above tol={self.tol:g}; raise max_iter or alpha.",
                 ConvergenceWarning,
             )
 
@@ -195,7 +195,14 @@ class _LogisticPlane(CallbackSupportMixin, _CostPlane):
             found = weighted_logistic(table, signs, weights, self.alpha, self.max_iter, self.tol, watch)
             self._keep(found.coef, found.intercept)
             self.n_iter_ = found.n_iter
-        self._warn_unless_converged(found)
+        if self.alpha == 0 and (signs * (table @ found.coef + found.intercept))[weights > 0].min() > 0:
+            warn_caller(
+                "A plane separates the classes, so that with alpha=0 there is no minimum: the coefficients grow with "
+                "every step and mean nothing; alpha must be above 0.",
+                ConvergenceWarning,
+            )
+        else:
+            self._warn_unless_converged(found)
 
 
 def _probabilities(log_odds: np.ndarray) -> np.ndarray:

@@ -69,13 +69,15 @@ def row_costs(cost: Any, signs: np.ndarray, positive_share: float) -> tuple[np.n
     if not (np.isfinite(costs) & (costs >= 0)).all():
         row = int(np.flatnonzero(~(np.isfinite(costs) & (costs >= 0)))[0])
         raise ValueError(f"cost must not be negative or missing, and is {costs[row]} in row {row}.")
+    if not (costs > 0).any():
+        raise ValueError("cost is 0 for every row, so that no decision is better than another.")
     return costs, None
 
 
 def log_cost_ratio(cost: Any, n_rows: int, positive_share: float) -> Any:
     """ln(c(-) / c(+)), the threshold of log odds: a number, or one for each row of an (n_rows, 2) array."""
     costs = None if cost is None or isinstance(cost, Real) else np.asarray(cost, dtype=np.float64)
-    if costs is not None and costs.ndim == 2:
+    if costs is not None and costs.shape != (2,):
         if costs.shape != (n_rows, 2) or not (costs > 0).all():
             raise ValueError(f"Costs of rows must be positive, of shape ({n_rows}, 2), and have {costs.shape}.")
         return np.log(costs[:, 0] / costs[:, 1])
