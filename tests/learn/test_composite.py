@@ -217,7 +217,7 @@ def test_weights_may_be_numbers_and_must_be_possible():
     flat = ProperLoss(lambda c: 1.0)
     np.testing.assert_allclose(flat.partial_losses([0.2, 0.5]), proper_loss("square").partial_losses([0.2, 0.5]))
     assert CompositeLossClassifier(flat, "logit", alpha=0.1).fit(X[:, :2], Y).score(X[:, :2], Y) > 0.8
-    with pytest.raises(ValueError, match="must not be negative, and is -0.499 at 0.001"):
+    with pytest.raises(ValueError, match=r"must not be negative, and is -0.499 at 0.001"):
         ProperLoss(lambda c: c - 0.5)
     for steep in (lambda c: c**-2.0, lambda c: c**-3.0):
         with pytest.raises(ValueError, match="grows too fast towards 0"):
@@ -228,7 +228,7 @@ def test_weights_may_be_numbers_and_must_be_possible():
 
 
 def test_noise_and_regret_stay_in_their_range():
-    with pytest.raises(ValueError, match="noise=0.7"):
+    with pytest.raises(ValueError, match=r"noise=0.7"):
         proper_loss("log").corrupted_partial_losses(0.2, 0.7)
     for regret in (-0.1, 0.2):
         with pytest.raises(ValueError, match="regret must lie from 0"):

@@ -208,7 +208,7 @@ def _decides_by_cost(estimator: Any) -> bool:
 
 
 def _parameter(estimator: Any, name: str) -> str | None:
-    """A parameter of the estimator, or of the outermost of those inside of it: "cost", "svm__cost"; None if there is none."""
+    """A parameter of the estimator, or of the outermost of those inside of it, such as "svm__cost"; None without."""
     inside = [key for key in estimator.get_params() if key.split("__")[-1] == name]
     return min(inside, key=lambda key: key.count("__")) if inside else None
 

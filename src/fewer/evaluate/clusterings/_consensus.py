@@ -7,8 +7,9 @@ For each K, the estimator clusters B perturbed versions of the table (part of th
 Agreement alone does not prove clusters: a single long cloud is cut in two at the same place every time. So the same
 procedure runs on tables without clusters: columns permuted, each by itself, and rows of one normal cloud with the
 covariance of the table. These are the centred rows, rotated at random: rows of any normal distribution are as likely as
-their rotations, so that the p-value is exact whatever the covariance is. With A(t, K) the index of table t (the data are t = 0), the statistic is the largest excess over the mean of all
-tables, ``T_t = max_K (A(t, K) - mean_s A(s, K))``, and ``p = #{t : T_t >= T_0} / (number of tables)``.
+their rotations, so that the p-value is exact whatever the covariance is. With A(t, K) the index of table t (the data
+are t = 0), the statistic is the largest excess over the mean of all tables, ``T_t = max_K (A(t, K) - mean_s A(s, K))``,
+and ``p = #{t : T_t >= T_0} / (number of tables)``.
 
 Vinh, N. X., Epps, J. and Bailey, J. (2010). Information theoretic measures for clusterings comparison. JMLR 11,
 2837-2854.
@@ -265,8 +266,8 @@ class ConsensusClusterNumber(ClusterMixin, BaseEstimator):
         nulls = NULLS if self.null == "both" else () if self.null is None else (self.null,)
         if nulls and self.n_null < 19:
             warn_caller(
-                f"With n_null={self.n_null} no p-value can be below {1 / (self.n_null + 1):.2g}, so that clusters cannot "
-                "be shown; give at least 19."
+                f"With n_null={self.n_null} no p-value can be below {1 / (self.n_null + 1):.2g}, so that clusters "
+                "cannot be shown; give at least 19."
             )
         tables = [("data", 0), *((null, number) for null in nulls for number in range(self.n_null))]
         tasks = [(table, resample) for table in tables for resample in range(self.n_resamples)]
@@ -390,7 +391,7 @@ def _clusters(estimator: Any, X: np.ndarray, n_clusters: int, seed: int) -> np.n
 
 
 def without_clusters(X: np.ndarray, kind: str, rng: np.random.Generator) -> np.ndarray:
-    """A table without clusters: every column in an order of its own, or the rows about their mean, rotated at random."""
+    """A table without clusters: every column in an order of its own, or the centred rows, rotated at random."""
     if kind == "columns":
         return rng.permuted(X, axis=0)
     n_rows, n_columns = X.shape

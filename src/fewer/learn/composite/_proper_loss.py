@@ -71,7 +71,8 @@ class ProperLoss:
         if not (on_grid >= -_ROUNDING * np.abs(on_grid).max()).all():
             place = int(np.flatnonzero(~(on_grid >= 0))[0])
             raise ValueError(
-                f"The weight of a proper loss must not be negative, and is {on_grid[place]:.3g} at {_grid()[place]:.3f}."
+                "The weight of a proper loss must not be negative, and is "
+                f"{on_grid[place]:.3g} at {_grid()[place]:.3f}."
             )
         self._closed_form = partial_losses
 
