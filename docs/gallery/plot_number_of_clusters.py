@@ -12,7 +12,7 @@ same place every time. :func:`~fewer.evaluate.clustering_comparison` compares tw
 # Four groups in 600 columns
 # --------------------------
 # 40 rows in four groups, each of which is shifted in 50 columns of its own. The grey and yellow bands are tables
-# without clusters: with permuted columns, and normal rows with the same covariance.
+# without clusters: with permuted columns, and one cloud of rows with the same covariance (the rows, rotated at random).
 import numpy as np
 from sklearn.cluster import KMeans
 

@@ -109,7 +109,7 @@ def test_with_linear_log_odds_all_three_cost_the_same(n, room, figure):
     labels = (rng.random(200_000) < expit(new @ [1.5, -1, 0.5] - 0.3)).astype(int)
     said = []
     for pcf in (0.1, 0.5, 0.9):
-        models = [ThresholdedLogisticRegression(pcf), WeightedLogisticRegression(pcf)]
+        models = [ThresholdedLogisticRegression(pcf, alpha=0), WeightedLogisticRegression(pcf, alpha=0)]
         models.append(SigmoidRiskClassifier(pcf, alpha=0, n_init=3, init="weighted", random_state=0))
         risks = [model.fit(X, y).expected_cost(new, labels) for model in models]
         assert max(risks) < (1 + room) * min(risks)
@@ -131,15 +131,18 @@ def test_only_the_ratio_of_costs_counts():
 
 
 @pytest.mark.claim("cost-sensitive", 7)
-def test_all_methods_save_costs_on_breast_cancer_and_none_on_permuted_labels(figure):
+@pytest.mark.parametrize(
+    ("pcfs", "n_bags"),
+    [((0.1, 0.5, 0.9), 3), pytest.param(tuple(np.arange(1, 10) / 10), 20, marks=pytest.mark.slow)],
+)
+def test_all_methods_save_costs_on_breast_cancer_and_none_on_permuted_labels(pcfs, n_bags, figure):
     X, y = load_breast_cancer(return_X_y=True)
     models = {
         "threshold": ThresholdedLogisticRegression(alpha=0.01),
         "weighted": WeightedLogisticRegression(alpha=0.01),
         "sigmoid": SigmoidRiskClassifier(alpha=0.01, n_init=2, init="weighted", random_state=0),
-        "MetaCost": MetaCostClassifier(WeightedLogisticRegression(alpha=0.01), n_estimators=3, random_state=0),
+        "MetaCost": MetaCostClassifier(WeightedLogisticRegression(alpha=0.01), n_estimators=n_bags, random_state=0),
     }
-    pcfs = [0.1, 0.5, 0.9]
     said = []
     for name, model in models.items():
         curve = cost_curve(model, X, y, pcfs=pcfs, cv=5)
