@@ -230,7 +230,7 @@ def occurrence_figure(counts: np.ndarray, n_neighbors: int) -> "go.Figure":
     rows = np.histogram(counts, edges)[0] / np.diff(edges)
     middle = np.sqrt(edges[:-1] * np.maximum(edges[1:] - 1, edges[:-1]))
     never = rounded_percent(float(np.mean(counts == 0)))
-    title = f"{never} of the rows are never listed; the first of the hubs {counts.max():,} times"
+    title = f"{never} of the rows are never listed, one row {counts.max():,} times"
     figure = new_figure(title=title, x=f"times listed among {n_neighbors} neighbours", y="rows")
     figure.add_scatter(
         x=middle[rows > 0], y=rows[rows > 0], mode="markers+lines", name="this table", marker={"size": 8}

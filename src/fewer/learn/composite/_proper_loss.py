@@ -537,7 +537,7 @@ def zero_one_regret_bound(regret: Any) -> np.ndarray:
     array([0.   , 0.148, 0.5  ])
     """
     regret, largest = np.asarray(regret, dtype=float), np.log(2) / 2 - 0.25
-    if not ((regret >= -_ROUNDING) & (regret <= largest + _ROUNDING)).all():
+    if not ((regret >= -_ROUNDING) & (regret <= largest + 1e-4)).all():
         raise ValueError(f"regret must lie from 0 to ln(2) / 2 - 1/4 = {largest:.4f}.")
     argument = np.maximum((4 * np.clip(regret, 0.0, largest) - 1) / np.e, -1 / np.e + 1e-16)
     return 0.5 * np.exp(lambertw(argument).real + 1) - 0.5
