@@ -221,10 +221,10 @@ def metropolis(X, Y, start, n_burn_in, n_draws, thin, rng):
     return draws
 
 
-def hidden_at(place, sign):
-    """Weights of the true network, with its hidden unit at a place; the sign of both its weights does not matter."""
+def true_weights():
+    """Weights of the true network, whose other two hidden units have none."""
     w = np.zeros((2, 3, 3))
-    w[0, place], w[1, place] = sign * TRUE_A, sign * TRUE_B
+    w[0, 0], w[1, 0] = TRUE_A, TRUE_B
     return w.ravel()
 
 
@@ -245,12 +245,11 @@ def log_lik_of(draws, X, Y):
 def network_study(n_sets, n_chains, n_burn_in, n_draws, thin):
     """For each data set: generalisation, leave-one-out, WAIC, DIC by mean and by variance, less the best losses."""
     rng, rows = np.random.default_rng(0), []
-    truth = hidden_at(0, 1)
+    truth = true_weights()
     X_new, Y_new = network_rows(rng, 2000)
     for _ in range(n_sets):
         X, Y = network_rows(rng, 200)
-        # The unit that is there may be any of the three, with either sign: the posterior has all of these modes.
-        starts = [hidden_at(rng.integers(3), rng.choice([-1, 1])) + 0.05 * rng.normal(size=18) for _ in range(n_chains)]
+        starts = 0.5 * rng.normal(size=(n_chains, 18))  # which know nothing of the truth
         draws = np.concatenate([metropolis(X, Y, start, n_burn_in, n_draws, thin, rng) for start in starts])
         own, new = log_lik_of(draws, X, Y), log_lik_of(draws, X_new, Y_new)
         best, best_new = (-log_lik_of(truth[None], *each)[0] for each in ((X, Y), (X_new, Y_new)))
@@ -263,11 +262,10 @@ def network_study(n_sets, n_chains, n_burn_in, n_draws, thin):
 
 @pytest.mark.claim("waic", 5)
 def test_waic_is_leave_one_out_in_a_network_and_dic_is_not(figure):
-    _, left_out, criterion, by_mean, _ = network_study(4, 2, 2000, 50, 40)
+    _, left_out, criterion, by_mean, _ = network_study(4, 3, 6000, 50, 60)
     assert np.corrcoef(left_out, criterion)[0, 1] > 0.98
-    assert abs(left_out.mean() - criterion.mean()) < 0.004
-    # So few steps leave the mean of the weights less far from any good network than those of the paper.
-    assert by_mean.mean() < left_out.mean() - 0.01
+    assert abs(left_out.mean() - criterion.mean()) < 0.003
+    assert by_mean.mean() < -5
     figure(f"short chains: LOO {left_out.mean():.4f}, WAIC {criterion.mean():.4f}, DIC by mean {by_mean.mean():.1f}")
 
 
