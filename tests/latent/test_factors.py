@@ -127,6 +127,15 @@ def test_missing_values_cost_precision_but_no_bias():
     assert np.abs(complete.loadings_ - incomplete.loadings_).max() < 5 / np.sqrt(0.7 * 4000)
 
 
+@pytest.mark.parametrize("rotation", [None, "varimax", "oblimin"])
+def test_loadings_with_missing_values_have_errors_at_the_default_tolerance(rotation):
+    """Where the fit ends, rotations are not exactly flat directions of the likelihood; errors leave them out."""
+    X = with_missing(two_factors(300), 0.1)
+    found = FactorAnalysis(2, rotation=rotation).fit(X).loading_errors_
+    converged = FactorAnalysis(2, rotation=rotation, tol=1e-13, max_iter=5000).fit(X).loading_errors_
+    np.testing.assert_allclose(found, converged, rtol=0.01)
+
+
 def test_weights_are_repetitions():
     X = with_missing(two_factors(100), 0.1)
     weights = np.arange(100) % 3

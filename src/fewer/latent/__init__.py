@@ -69,6 +69,7 @@ if TYPE_CHECKING:  # classes of results: documented, but not in __all__
     from fewer.latent.classes._three_step import ThreeStepCovariates as ThreeStepCovariates
     from fewer.latent.classes._three_step import ThreeStepOutcome as ThreeStepOutcome
     from fewer.latent.factors._cooperative_vq import CauseDraws as CauseDraws
+    from fewer.latent.factors._factor_analysis import FactorDraws as FactorDraws
     from fewer.latent.factors._loadings import LoadingsTable as LoadingsTable
     from fewer.latent.regularized._projection import Projection as Projection
     from fewer.latent.traits._item_table import ItemTable as ItemTable

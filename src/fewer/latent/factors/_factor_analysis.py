@@ -1,9 +1,11 @@
 """Factor analysis as an estimator: loadings with a rotation, factor scores, and missing values as they are."""
 
+from collections.abc import Iterable
 from numbers import Real
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from scipy import linalg
 from scipy.stats import chi2
 from sklearn.callback import with_callbacks
 from sklearn.utils import check_random_state
@@ -19,7 +21,20 @@ from fewer._estimators import (
 )
 from fewer._wording import counted, listed
 from fewer.catalogue import method
-from fewer.latent._latent_model import LatentModel, weighted_rows
+from fewer.latent._bayesian_solvers import BayesianSolvers, sorted_repetitions
+from fewer.latent._latent_model import LatentModel, climb, weighted_rows
+from fewer.latent.factors._bayesian_factors import (
+    LEAST_NOISE,
+    Priors,
+    Regressions,
+    aligned_draws,
+    drawn_factors,
+    expected_factors,
+    gibbs_sweep,
+    standardised,
+    starting_belief,
+    variational_step,
+)
 from fewer.latent.factors._factor_model import (
     Factors,
     Product,
@@ -42,6 +57,22 @@ from fewer.latent.factors._loadings import (
     rotated,
 )
 
+_DRAWN_ERRORS = 500
+"""Draws from a variational posterior, for the standard deviations of loadings."""
+
+
+class FactorDraws(NamedTuple):
+    """Draws from the posterior, turned to the factors of the fitted loadings.
+
+    Means and noise variances (draws, columns), loadings in the units of the columns (draws, factors, columns), and
+    log-likelihoods (chains, draws of each chain).
+    """
+
+    means: np.ndarray
+    components: np.ndarray
+    noise_variances: np.ndarray
+    log_likelihoods: np.ndarray
+
 
 @method(
     tasks=["unsupervised"],
@@ -52,10 +83,15 @@ from fewer.latent.factors._loadings import (
     "iteration",
     paper="latent-structure",
     aliases=["factanal", "exploratory factor analysis", "EFA"],
-    examples=lambda: [FactorAnalysis(2), FactorAnalysis(2, rotation="oblimin", n_init=2)],
+    examples=lambda: [
+        FactorAnalysis(2),
+        FactorAnalysis(2, rotation="oblimin", n_init=2),
+        FactorAnalysis(2, solver="variational_bayes", max_iter=30, tol=1e-4),
+        FactorAnalysis(2, solver="gibbs", n_draws=20, n_burn_in=10, n_chains=1),
+    ],
 )
-class FactorAnalysis(LatentModel):
-    """Maximum-likelihood factor analysis, with rotations and missing values.
+class FactorAnalysis(BayesianSolvers, LatentModel):
+    """Factor analysis by maximum likelihood or with a posterior, with rotations and missing values.
 
     Columns are weighted sums of ``n_components`` unobserved factors plus noise, whose variance is each column's own. A
     Newton method on the noise variances reaches the maximum in a few steps, where EM takes thousands. Entries that are
@@ -69,22 +105,39 @@ class FactorAnalysis(LatentModel):
         Rotation of the loadings towards a simple structure. The factors stay uncorrelated with "varimax" and
         "quartimax". None keeps the axes of decreasing information.
     noise_floor : float, default=1e-5
-        No noise variance is below this share of the column's variance. A warning names the columns that reach it
-        (Heywood cases).
+        No noise variance of "em" is below this share of the column's variance. A warning names the columns that reach
+        it (Heywood cases).
+    solver : {"em", "variational_bayes", "gibbs"}, default="em"
+        Maximum likelihood; posteriors of loadings, means and noise variances with a lower bound on the evidence; or
+        draws from the posterior. The last two have no Heywood cases.
+    loading_precision_prior : float, default=1.0
+        How many rows the prior counts for, by which loadings are expected at 0, in units of the column's noise.
+    mean_precision_prior : float, default=0.1
+        The same for the means, which are expected at that of the column.
+    degrees_of_freedom_prior : float, default=1.0
+        The same for the noise variances, which are expected at the variance of the column.
     n_init : int, default=1
-        Number of starts, of which the best is kept. The first is Jöreskog's, and nearly always enough; others have
-        random noise variances.
+        Number of starts of "em" and "variational_bayes", of which the best is kept. The first is Jöreskog's, and nearly
+        always enough; others have random noise variances.
     max_iter : int, default=1000
         Maximum number of iterations.
     tol : float, default=1e-8
-        Stop when the log-likelihood changes by less than this share of its size.
+        Stop when the log-likelihood, or the bound, changes by less than this share of its size.
+    n_draws : int, default=1000
+        Draws of "gibbs" that each chain keeps.
+    n_burn_in : int, default=500
+        Draws at the beginning of each chain that are left out.
+    thin : int, default=1
+        Keep every so many draws.
+    n_chains : int, default=2
+        Number of chains.
     random_state : int, RandomState instance or None, default=None
-        Draws the further starts.
+        Draws the further starts and the chains.
 
     Attributes
     ----------
     components_ : ndarray of shape (n_components, n_features)
-        Loadings, in the units of the columns.
+        Loadings, in the units of the columns; posterior means for the last two solvers, here and below.
     noise_variance_ : ndarray of shape (n_features,)
         Variance of each column's noise; 0 for a constant column.
     mean_ : ndarray of shape (n_features,)
@@ -94,7 +147,8 @@ class FactorAnalysis(LatentModel):
     loading_errors_ : ndarray of shape (n_features, n_components)
         Standard errors of these, computed when they are asked for: from the expected information and the delta method,
         or from the observed information with missing values. NaN for constant columns, where a noise variance is at
-        its floor, where the factors are not determined, and for more than 500 parameters.
+        its floor, where the factors are not determined, and for more than 500 parameters. Posterior standard deviations
+        for the last two solvers.
     communalities_ : ndarray of shape (n_features,)
         Share of each column's variance that the factors explain.
     uniquenesses_ : ndarray of shape (n_features,)
@@ -108,10 +162,15 @@ class FactorAnalysis(LatentModel):
         Its degrees of freedom. If they are negative, the factors are not determined.
     p_value_ : float
         Its p-value.
+    lower_bound_ : float or None
+        Of "variational_bayes": the bound on the log evidence.
+    draws_ : FactorDraws or None
+        Of "gibbs": the draws, all turned to the fitted loadings.
     objective_path_ : ndarray of shape (n_iter,)
-        Log-likelihood at the beginning of each iteration.
+        Log-likelihood, or the bound, at the beginning of each iteration; log-likelihoods of the draws of the first
+        chain for "gibbs".
     objectives_ : ndarray of shape (n_init,)
-        Log-likelihood at the end of each start.
+        The same at the end of each start; the mean over the draws of each chain for "gibbs".
     n_iter_ : int
         Iterations of the start that was kept.
     converged_ : bool
@@ -132,6 +191,12 @@ class FactorAnalysis(LatentModel):
     MixtureOfFactorAnalyzers : Groups of rows, each with factors of its own.
     LatentTrait : Factors behind items with a few answers.
     fewer.extract.ReconstructionPCA : Directions of most variance.
+
+    Notes
+    -----
+    Any rotation of the factors fits as well, so draws are turned to one set of loadings before they are averaged.
+    Variational Bayes describes one of all rotations, so its bound lies below the evidence by more the more factors
+    there are; its posterior means are good, but its posterior variances are too small [1]_.
 
     References
     ----------
@@ -161,8 +226,12 @@ class FactorAnalysis(LatentModel):
 
     _parameter_constraints = {
         **LatentModel._parameter_constraints,
+        **BayesianSolvers._parameter_constraints,
         "rotation": [StrOptions(set(ROTATIONS)), None],
         "noise_floor": [Interval(Real, 0, 1, closed="neither")],
+        "loading_precision_prior": [Interval(Real, 0, None, closed="neither")],
+        "mean_precision_prior": [Interval(Real, 0, None, closed="neither")],
+        "degrees_of_freedom_prior": [Interval(Real, 0, None, closed="neither")],
     }
 
     def __init__(
@@ -171,17 +240,33 @@ class FactorAnalysis(LatentModel):
         *,
         rotation=None,
         noise_floor=1e-5,
+        solver="em",
+        loading_precision_prior=1.0,
+        mean_precision_prior=0.1,
+        degrees_of_freedom_prior=1.0,
         n_init=1,
         max_iter=1000,
         tol=1e-8,
+        n_draws=1000,
+        n_burn_in=500,
+        thin=1,
+        n_chains=2,
         random_state=None,
     ):
         self.n_components = n_components
         self.rotation = rotation
         self.noise_floor = noise_floor
+        self.solver = solver
+        self.loading_precision_prior = loading_precision_prior
+        self.mean_precision_prior = mean_precision_prior
+        self.degrees_of_freedom_prior = degrees_of_freedom_prior
         self.n_init = n_init
         self.max_iter = max_iter
         self.tol = tol
+        self.n_draws = n_draws
+        self.n_burn_in = n_burn_in
+        self.thin = thin
+        self.n_chains = n_chains
         self.random_state = random_state
 
     @with_callbacks
@@ -196,7 +281,7 @@ class FactorAnalysis(LatentModel):
         y : Ignored
             Not used.
         sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rows.
+            Weights of the rows; whole numbers for "gibbs".
 
         Returns
         -------
@@ -213,6 +298,9 @@ class FactorAnalysis(LatentModel):
             )
         standard = (X if used.all() else X[:, used]) - self._offset[used]
         standard /= self._unit[used]
+        if self.solver == "gibbs":
+            standard = sorted_repetitions(standard, weights)
+            weights = np.ones(len(standard))
         rows = rows_of(standard, weights)
         product = product_of(rows) if rows.observed is None else None
         n_starts = 0
@@ -222,20 +310,45 @@ class FactorAnalysis(LatentModel):
             noise = random.uniform(0.1, 0.9, used.sum()) if n_starts else None
             n_starts += 1
             limits = {"max_iter": self.max_iter, "tol": self.tol, "on_step": on_step}
-            return fitted_factors(rows, product, self.n_components, noise, self.noise_floor, **limits)
+            if self.solver == "em":
+                return fitted_factors(rows, product, self.n_components, noise, self.noise_floor, **limits)
+            start = starting_belief(rows, self._start(rows, product, noise), priors)
+            return climb(start, lambda belief: variational_step(rows, priors, belief), **limits)
 
-        self._fit_starts(run, X)
+        priors = Priors(
+            float(self.loading_precision_prior), float(self.mean_precision_prior), float(self.degrees_of_freedom_prior)
+        )
+        self.draws_: FactorDraws | None = None
+        self.lower_bound_ = None
+        self._belief: list[np.ndarray] | None = None
+        self._drawn_loadings: np.ndarray | None = None
         in_units = rows.total * np.log(self._unit[used]).sum()
         if rows.observed is not None:
             counts = np.bincount(rows.pattern, weights=weights) @ rows.observed
             in_units = float(counts @ np.log(self._unit[used]))
+        self._log_units = in_units
+        if self.solver == "gibbs":
+
+            def start_of_chain(random: np.random.RandomState) -> Factors:
+                return drawn_factors(starting_belief(rows, self._start(rows, product, None), priors), random)
+
+            self._fit_chains(X, start_of_chain, lambda model, random: gibbs_sweep(rows, priors, model, random))
+        else:
+            self._fit_starts(run, X)
         self.objective_path_, self.objectives_ = self.objective_path_ - in_units, self.objectives_ - in_units
+        if self.solver == "variational_bayes":
+            self.lower_bound_ = variational_step(rows, priors, Regressions(*self._belief))[1] - in_units
         self._total = rows.total
         self._patterns = None if rows.observed is None else pattern_moments(rows)
         self._complete = rows.observed is None
-        self._test_of_fit(rows, product)
+        self._test_of_fit(rows, product if self.solver == "em" else None)
         self._warn_of_problems(used)
         return self
+
+    def _start(self, rows: Rows, product: Product | None, noise: np.ndarray | None) -> Factors:
+        """A rough maximum of the likelihood."""
+        limits: dict[str, Any] = {"max_iter": 30, "tol": 1e-3, "on_step": lambda: False}
+        return fitted_factors(rows, product, self.n_components, noise, LEAST_NOISE, **limits).state
 
     @property
     def loading_errors_(self) -> np.ndarray:
@@ -244,6 +357,9 @@ class FactorAnalysis(LatentModel):
         used, unit = self._unit > 0, self._unit[self._unit > 0]
         p, q = int(used.sum()), self.n_components_
         found = np.full(self.loadings_.shape, np.nan)
+        if self._drawn_loadings is not None:
+            found[used] = self._drawn_loadings
+            return found
         at_floor = (self.uniquenesses_[used] <= 1.01 * self.noise_floor).any()
         if p * (q + 1) > MOST_PARAMETERS or self.dof_ < 0 or at_floor or not (self._complete or self._patterns):
             return found
@@ -258,7 +374,69 @@ class FactorAnalysis(LatentModel):
         found[used] = loading_errors(model, information, self.rotation)
         return found
 
-    def _keep(self, state: Factors) -> None:
+    def _keep(self, state: Factors | Regressions) -> None:
+        if isinstance(state, Factors):
+            self._keep_factors(state)
+            return
+        self._belief = list(state)
+        self._keep_factors(expected_factors(state))
+        random = np.random.RandomState(0)
+        drawn = [standardised(drawn_factors(state, random)) for _ in range(_DRAWN_ERRORS)]
+        self._drawn_loadings = (np.array(drawn) @ linalg.inv(self._turn)).std(axis=0)
+
+    def _keep_draws(self, draws: list[Factors], logs: np.ndarray) -> None:
+        """Turn all draws to one set of loadings, whose mean is kept."""
+        found = aligned_draws(draws, int(np.argmax(logs)))
+        self._keep_factors(Factors(*(each.mean(axis=0) for each in found)))
+        back = linalg.inv(self._turn)
+        self._drawn_loadings = (standardised(found) @ back).std(axis=0)
+        used, unit = self._unit > 0, self._unit[self._unit > 0]
+        kept = FactorDraws(
+            np.tile(self._offset, (len(draws), 1)),
+            np.zeros((len(draws), *self.components_.shape)),
+            np.zeros((len(draws), len(used))),
+            logs - self._log_units,
+        )
+        kept.means[:, used] += found.mean * unit
+        kept.components[:, :, used] = np.swapaxes(found.loadings @ back, 1, 2) * unit
+        kept.noise_variances[:, used] = found.noise * unit**2
+        self.draws_ = kept
+
+    def _deviances(self, X: Any, n_draws: int, random_state: Any) -> tuple[Iterable[float], float]:
+        _, rows, found = self._posterior(X)
+        units = 2 * float(self._log_units_of(rows).sum())
+        used, unit = self._unit > 0, self._unit[self._unit > 0]
+        shift = (self.mean_ - self._offset)[used] / unit  # the rows are about the fitted means
+
+        def deviance(model: Factors) -> float:
+            return units - 2 * float(posterior(rows, model).log_likelihoods.sum())
+
+        if self.draws_ is None:
+            random, belief = check_random_state(random_state), Regressions(*self._belief)
+            drawn = (drawn_factors(belief, random) for _ in range(n_draws))
+            draws: Iterable[Factors] = (each._replace(mean=each.mean - shift) for each in drawn)
+        else:
+            places = self._picked_draws(n_draws)
+            means = (self.draws_.means[places] - self.mean_)[:, used] / unit
+            loadings = np.swapaxes(self.draws_.components[places][:, :, used] / unit, 1, 2) @ self._turn
+            noise = self.draws_.noise_variances[places][:, used] / unit**2
+            draws = map(Factors, means, loadings, noise)
+        return map(deviance, draws), units - 2 * float(found.log_likelihoods.sum())
+
+    def log_evidence(self):
+        """Bound on the log evidence of "variational_bayes".
+
+        Returns
+        -------
+        log_evidence : float
+            More is better. It describes one of all rotations of the factors, and so prefers fewer of them.
+        """
+        check_is_fitted(self)
+        if self.lower_bound_ is None:
+            raise ValueError("Only solver='variational_bayes' has a bound on the evidence.")
+        return float(self.lower_bound_)
+
+    def _keep_factors(self, state: Factors) -> None:
         used, unit = self._unit > 0, self._unit
         p, q = len(used), state.loadings.shape[1]
         deviations = np.sqrt(np.sum(state.loadings**2, axis=1) + state.noise)
@@ -301,7 +479,7 @@ class FactorAnalysis(LatentModel):
                 "is right, but the loadings are not determined. Take fewer factors."
             )
         at_floor = np.flatnonzero(used & (self.uniquenesses_ <= 1.01 * self.noise_floor))
-        if len(at_floor):
+        if self.solver == "em" and len(at_floor):
             names = listed([self._column_name(column) for column in at_floor[:5]])
             more = "" if len(at_floor) <= 5 else f" and {len(at_floor) - 5} more"
             warn_caller(
@@ -371,9 +549,12 @@ class FactorAnalysis(LatentModel):
             In nats; more is better. Constant columns of the training table do not count.
         """
         _, rows, found = self._posterior(X)
+        return found.log_likelihoods - self._log_units_of(rows)
+
+    def _log_units_of(self, rows: Rows) -> np.ndarray:
+        """Logarithms of the units of what each row observes, added up."""
         logs = np.log(self._unit[self._unit > 0])
-        in_units = logs.sum() if rows.observed is None else (rows.observed @ logs)[rows.pattern]
-        return found.log_likelihoods - in_units
+        return np.full(len(rows.X), logs.sum()) if rows.observed is None else (rows.observed @ logs)[rows.pattern]
 
     def get_covariance(self):
         """Covariance of the columns by the model.

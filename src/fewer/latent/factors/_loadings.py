@@ -18,8 +18,8 @@ psi, with ``Sigma = W W' + Psi``. For n complete rows the expected information i
     n Sigma^-1_ij (Sigma^-1 W)_jk   for W_ik and psi_j,     n / 2 (Sigma^-1_ij)^2   for psi_i and psi_j;
 
 with missing entries, the observed information is that of the patterns of observed entries, means included: derivatives
-of the score. Rotations of W change nothing, so that the information is singular there; a standardised and rotated
-loading does not depend on them either, and its variance is ``J I^+ J'`` with its derivatives J.
+of the score. Rotations of W change nothing, and a standardised and rotated loading does not depend on them either. So
+they are left out: with the other directions M and the derivatives J, its variance is ``J M (M'I M)^-1 M'J'``.
 
 References
 ----------
@@ -29,6 +29,7 @@ Jennrich, R. I. (1974). Simplified formulae for standard errors in maximum-likel
 of Mathematical and Statistical Psychology 27, 122-131.
 """
 
+import itertools
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
@@ -301,12 +302,25 @@ def loading_errors(model: Factors, information: np.ndarray, rotation: str | None
         step = np.zeros(len(theta))
         step[place] = _STEP * (theta[place] if place >= p * q else 1.0)
         slopes[:, place] = (turned(theta + step) - turned(theta - step)) / (2 * step[place])
-    values, vectors = linalg.eigh(information)
-    free = values > _SINGULAR * values[-1]
-    if np.count_nonzero(~free) > q * (q - 1) // 2 or (values < -_SINGULAR * values[-1]).any():
+    moves = _moves_of_the_fit(model.loadings)
+    values, vectors = linalg.eigh(moves.T @ information @ moves)
+    if values[0] <= _SINGULAR * values[-1]:
         return np.full((p, q), np.nan)
-    along = slopes @ vectors[:, free] / np.sqrt(values[free])
+    along = slopes @ moves @ vectors / np.sqrt(values)
     return np.sqrt(np.sum(along**2, axis=1)).reshape(p, q)
+
+
+def _moves_of_the_fit(W: np.ndarray) -> np.ndarray:
+    """Orthonormal directions of loadings and noise variances, all but those of rotations: ``W A`` with ``A' = -A``.
+
+    Away from the maximum of the likelihood, its second derivatives along rotations are not 0.
+    """
+    p, q = W.shape
+    turns = np.zeros((q * (q - 1) // 2, p, q))
+    for turn, (first, second) in zip(turns, itertools.combinations(range(q), 2), strict=True):
+        turn[:, first], turn[:, second] = W[:, second], -W[:, first]
+    flat = np.pad(turns.reshape(len(turns), p * q), [(0, 0), (0, p)])
+    return linalg.qr(flat.T)[0][:, len(turns) :] if len(turns) else np.eye(p * (q + 1))
 
 
 if TYPE_CHECKING:
