@@ -76,6 +76,20 @@ axes.legend(frameon=False)
 figure.tight_layout()
 
 # %%
+# A posterior instead of a maximum
+# --------------------------------
+# ``solver="variational_bayes"`` gives a bound on the log evidence, and ``solver="gibbs"`` draws from the posterior.
+# Neither lets a noise variance fall to zero. Draws are turned to one set of loadings before they are averaged, so their
+# standard deviations are those of the loadings; here they are beside the standard errors of maximum likelihood.
+bayes = FactorAnalysis(solver="variational_bayes")
+print(select_n_components(bayes, wine.data, [1, 2, 3, 4, 5], criterion="bound"))
+draws = FactorAnalysis(3, rotation="varimax", solver="gibbs", n_draws=300, n_burn_in=200, random_state=0).fit(wine.data)
+print(f"standard deviations of draws: {draws.loading_errors_.mean():.3f} on average,")
+print(
+    f"standard errors: {model.loading_errors_.mean():.3f}; {draws.dic(wine.data).n_effective:.0f} effective parameters"
+)
+
+# %%
 # Several kinds of rows
 # ---------------------
 # :class:`~fewer.latent.MixtureOfFactorAnalyzers` lets each group of rows have factors of its own. It finds groups that

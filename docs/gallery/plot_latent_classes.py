@@ -15,8 +15,9 @@ classes than there are.
 # Reading
 # -------
 # Votes of all 435 members of the US House of Representatives on 16 bills in 1984 (Congressional Quarterly Almanac,
-# collected by J. Schlimmer for the `UCI repository <https://doi.org/10.24432/C5C01P>`_). A blank is an abstention or
-# absence: 392 of the 6,960 votes, and only 232 members voted each time. So leaving out incomplete rows would lose
+# collected by J. Schlimmer for the `UCI repository <https://doi.org/10.24432/C5C01P>`_, licence CC BY 4.0; letters are
+# written as words here). A blank is an abstention or absence: 392 of the 6,960 votes, and only 232 members voted each
+# time. So leaving out incomplete rows would lose
 # nearly half of the House. The file is read as a survey comes: text, with blanks.
 import numpy as np
 import pandas as pd

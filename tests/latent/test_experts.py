@@ -14,7 +14,8 @@ from fewer.datasets import make_local_borders
 from fewer.latent import IQGMEClassifier, IQGMEMultiTask
 from fewer.latent.experts._gibbs import drawn_soft_labels
 from fewer.latent.experts._incomplete_rows import blocks_of, conditionals, draw_missing, moments, quadratics_of
-from fewer.latent.experts._variational import mean_soft_labels
+from fewer.latent.experts._joint_labels import add_labelled_rows, labelled_rows
+from fewer.latent.experts._variational import mean_soft_labels, no_sums
 from tolerances import rounding
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -63,6 +64,51 @@ def test_log_masses_and_moments_are_those_of_normal_distributions(by_missing):
                 np.testing.assert_allclose(found.variances[h, :, place], projected, atol=rounding(100, 10, condition))
         np.testing.assert_allclose(total, expected_total, atol=rounding(1000, 10, condition))
     assert sorted(seen) == list(range(40))
+
+
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+@pytest.mark.parametrize(("row", "by"), [([0.4, -0.2, np.nan], "missing"), ([np.nan, 0.3, np.nan], "observed")])
+def test_joint_posteriors_of_labels_and_missing_entries_are_integrals(sign, row, by):
+    """Against a grid over the soft label and the missing entries, for two components."""
+    rng = np.random.default_rng(0)
+    slopes, linear = rng.normal(size=(2, 3)), rng.normal(size=(2, 3))
+    matrices = slopes[:, :, None] * slopes[:, None, :] + 0.7 * np.eye(3) + 0.3
+    constants, intercepts = rng.normal(size=2), rng.normal(size=2)
+    (block,) = blocks_of(np.array([row]), 2)
+    assert block.by == by
+    covariances, weights = np.zeros((2, 3, 3)), np.array([1.5])
+    terms = (linear, slopes, constants, intercepts)
+    found = labelled_rows(block, quadratics_of(matrices), *terms, np.array([sign]), weights, covariances)
+    sums = no_sums(2, 1, 3)
+    sums.products[:] += covariances
+    squares = add_labelled_rows(sums, found, weights)
+    nodes, masses = np.polynomial.legendre.leggauss(80)
+    labels = sign * 5 * (nodes + 1)
+    line = np.linspace(-10, 10, 101)
+    axes = [labels, *(line if np.isnan(each) else np.array([each]) for each in row)]
+    grid = np.stack(np.meshgrid(*axes, indexing="ij")).reshape(4, -1)
+    cells = np.repeat(5 * masses, grid.shape[1] // 80) * 0.2 ** np.isnan(row).sum()
+    t, x = grid[0], grid[1:]
+    evidence, firsts, products = [], [], []
+    for k in range(2):
+        logs = constants[k] + t * intercepts[k] - (t**2 + np.log(2 * np.pi)) / 2 + linear[k] @ x + t * (slopes[k] @ x)
+        density = np.exp(logs - np.einsum("ia,ij,ja->a", x, matrices[k], x, optimize=True) / 2) * cells
+        evidence.append(density.sum())
+        firsts.append(grid @ density / density.sum())
+        products.append((grid * density) @ grid.T / density.sum())
+    shares = np.array(evidence) / np.sum(evidence)
+    firsts, products = (
+        1.5 * np.array([s * each for s, each in zip(shares, of, strict=True)]) for of in (firsts, products)
+    )
+    close = {"rtol": 1e-6, "atol": 1e-8}
+    np.testing.assert_allclose(found.totals, np.log(np.sum(evidence)), **close)
+    np.testing.assert_allclose(found.shares[0], shares, **close)
+    np.testing.assert_allclose(sums.sizes, 1.5 * shares, **close)
+    np.testing.assert_allclose(sums.rows, firsts[:, 1:], **close)
+    np.testing.assert_allclose(sums.products, products[:, 1:, 1:], **close)
+    np.testing.assert_allclose(sums.labels[:, 0, :-1], products[:, 0, 1:], **close)
+    np.testing.assert_allclose(sums.labels[:, 0, -1], firsts[:, 0], **close)
+    assert squares == pytest.approx(products[:, 0, 0].sum(), rel=1e-6)
 
 
 def test_drawn_missing_entries_have_the_conditional_moments():

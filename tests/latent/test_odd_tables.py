@@ -9,6 +9,7 @@ from sklearn.mixture import BayesianGaussianMixture, GaussianMixture
 
 from fewer.latent import (
     CooperativeVQ,
+    FactorAnalysis,
     HiddenIsing,
     HiddenMarkov,
     IQGMEClassifier,
@@ -75,6 +76,23 @@ def test_more_components_than_different_rows_are_told(model, table):
     name = "n_levels" if isinstance(model, CooperativeVQ) else "n_components"
     with pytest.warns(UserWarning, match=f"{name}=5 is more than the 3 different rows of X: take at most 3"):
         clone(model).set_params(**{name: 5}).fit(np.repeat(table[:3], 8, axis=0))
+
+
+@pytest.mark.filterwarnings(UNFINISHED)
+@pytest.mark.parametrize(
+    ("model", "words"),
+    [
+        (FactorAnalysis(2), r"2 factors and 4 columns that vary.*Lower n_components"),
+        (MixtureOfFactorAnalyzers(2, 2, n_init=1, **SHORT), r"2 factors and 4 columns that vary.*Lower n_factors"),
+        (LatentTrait(3, n_quadrature=5, **SHORT), "3 traits of 4 items have 9 slopes.*6 associations of pairs"),
+        (NonlinearFactorAnalysis(4, n_init=1, **SHORT), "n_components=4 factors of 4 columns that vary"),
+    ],
+    ids=name_of,
+)
+def test_more_factors_than_columns_determine_are_told(model, words, table):
+    X = (table > 0).astype(float) if isinstance(model, LatentTrait) else table
+    with pytest.warns(UserWarning, match=words):
+        model.fit(X)
 
 
 @pytest.mark.parametrize("labels", [np.repeat([0.0, 1.0, np.nan, 2.0], 10), np.array(["a", None] * 20, dtype=object)])

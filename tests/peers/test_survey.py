@@ -54,6 +54,12 @@ def test_classes_of_students_with_missing_answers_are_those_of_stepmix():
     np.testing.assert_allclose(model.weights_, theirs["sizes"], atol=1e-3)
 
 
+def test_the_votes_are_those_of_the_gallery():
+    file = Path(__file__).parents[2] / "docs" / "gallery" / "house_votes_1984.csv"
+    house = pd.read_csv(file).drop(columns="party")
+    np.testing.assert_array_equal(house.replace({"yes": 1.0, "no": 0.0}).astype(float), VOTES)
+
+
 def test_classes_of_votes_with_abstentions_are_those_of_stepmix():
     theirs = PEERS["stepmix"]["votes"]
     model = LatentClass(3, **EXACT).fit(VOTES)

@@ -321,6 +321,16 @@ def warn_of_few_rows(n_components: int, n_different: int, parameter: str = "n_co
         )
 
 
+def warn_of_undetermined_loadings(n_factors: int, n_columns: int, parameter: str = "n_components") -> None:
+    """Warn where factors have more loadings than so many columns have correlations."""
+    if (n_columns - n_factors) ** 2 < n_columns + n_factors:
+        warn_caller(
+            "The model has more parameters than the covariance of the columns has entries, with "
+            f"{counted(n_factors, 'factor')} and {counted(n_columns, 'column')} that vary: the likelihood is right, "
+            f"but the loadings are not determined. Lower {parameter}."
+        )
+
+
 def _n_different_rows(X: np.ndarray, enough: int) -> int:
     """Number of different rows, or ``enough`` if there are so many."""
     filled = np.where(np.isnan(X), np.inf, X)

@@ -9,7 +9,7 @@ Two classes have one soft label t; of more classes, each has one against the oth
 is approximated by q(t) q(x_missing, z) q(V) q(mu, Lambda) q(w) q(zeta, lambda) q(alpha). Every factor is updated in
 closed form in turn, which never lowers the bound on the log evidence. The factors of one row come in one pass: first
 (x_missing, z), then t, then the sums that the other factors need, so that nothing of size (rows, components, columns)
-is kept.
+is kept. With two classes, ``q(t, x_missing, z)`` may be one factor: `_joint_labels`.
 
 References: Wang, C., Liao, X., Carin, L. and Dunson, D. B. (2010). Classification with incomplete data using Dirichlet
 process priors. Journal of Machine Learning Research 11, 3269-3311.
@@ -28,6 +28,7 @@ from fewer.latent._normal_wishart import (
     normal_wishart_posterior,
 )
 from fewer.latent.experts._incomplete_rows import NEGLIGIBLE, Block, conditionals, moments, quadratics_of
+from fewer.latent.experts._joint_labels import add_labelled_rows, labelled_rows
 
 _LOG_2PI = float(np.log(2 * np.pi))
 # Precision of the coefficients at the start: experts that are pulled together from the beginning stay together.
@@ -190,8 +191,11 @@ def expected_scores(gates: NormalWishart, known: Expectations, experts: Experts,
     return scores_of(log_weights, log_dets, gates.means, known.precisions, experts.means, products)
 
 
-def variational_step(table: Table, priors: Priors, state: State) -> tuple[State, float]:
-    """Update every factor once; the new state, and the bound after the update of q(x_missing, z)."""
+def variational_step(table: Table, priors: Priors, state: State, joint: bool = False) -> tuple[State, float]:
+    """Update every factor once; the new state, and the bound after the update of q(x_missing, z).
+
+    ``joint`` takes one factor of q(t, x_missing, z), for a single output.
+    """
     known = expectations(state.gates)
     scores = expected_scores(state.gates, known, state.experts, log_stick_weights(state.sticks))
     quadratics = quadratics_of(scores.matrices)
@@ -201,6 +205,15 @@ def variational_step(table: Table, priors: Priors, state: State) -> tuple[State,
     fit, squares = 0.0, np.zeros(n_outputs)
     for block in table.blocks:
         signs, weights = table.signs[block.rows], table.weights[block.rows]
+        if joint:
+            rows = labelled_rows(
+                block, quadratics, scores.linear, scores.slopes[:, 0], scores.constants, scores.intercepts[:, 0],
+                signs[:, 0], weights, sums.products,
+            )  # fmt: skip
+            fit += weights @ rows.totals
+            squares += add_labelled_rows(sums, rows, weights)
+            locations[block.rows, 0] = np.einsum("bk,kb->b", rows.shares, rows.means)
+            continue
         before = state.locations[block.rows]
         labels = mean_soft_labels(before, signs) * state.stretch
         linear = scores.linear[:, None, :] + labels @ scores.slopes

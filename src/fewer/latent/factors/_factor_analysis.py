@@ -22,7 +22,7 @@ from fewer._estimators import (
 from fewer._wording import counted, listed
 from fewer.catalogue import method
 from fewer.latent._bayesian_solvers import BayesianSolvers, sorted_repetitions
-from fewer.latent._latent_model import LatentModel, climb, weighted_rows
+from fewer.latent._latent_model import LatentModel, climb, warn_of_undetermined_loadings, weighted_rows
 from fewer.latent.factors._bayesian_factors import (
     LEAST_NOISE,
     Priors,
@@ -320,7 +320,7 @@ class FactorAnalysis(BayesianSolvers, LatentModel):
         )
         self.draws_: FactorDraws | None = None
         self.lower_bound_ = None
-        self._belief: list[np.ndarray] | None = None
+        self._belief: Any = None
         self._drawn_loadings: np.ndarray | None = None
         in_units = rows.total * np.log(self._unit[used]).sum()
         if rows.observed is not None:
@@ -472,12 +472,7 @@ class FactorAnalysis(BayesianSolvers, LatentModel):
             self.p_value_ = float(chi2.sf(self.chi2_, self.dof_))
 
     def _warn_of_problems(self, used: np.ndarray) -> None:
-        if self.dof_ < 0:
-            warn_caller(
-                f"The model has more parameters than the covariance of the columns has entries, with "
-                f"{counted(self.n_components_, 'factor')} and {counted(int(used.sum()), 'column')}: the likelihood "
-                "is right, but the loadings are not determined. Take fewer factors."
-            )
+        warn_of_undetermined_loadings(self.n_components_, int(used.sum()))
         at_floor = np.flatnonzero(used & (self.uniquenesses_ <= 1.01 * self.noise_floor))
         if self.solver == "em" and len(at_floor):
             names = listed([self._column_name(column) for column in at_floor[:5]])

@@ -21,7 +21,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from fewer._estimators import Interval, fit_context, validated
 from fewer.catalogue import method
-from fewer.latent._latent_model import climb, warn_of_odd_rows, weighted_rows
+from fewer.latent._latent_model import climb, warn_of_odd_rows, warn_of_undetermined_loadings, weighted_rows
 from fewer.latent.classes._row_classes import RowClasses
 from fewer.latent.factors._factor_model import (
     Factors,
@@ -259,6 +259,7 @@ class MixtureOfFactorAnalyzers(RowClasses):
             raise ValueError(f"n_components={self.n_components} groups of n_samples = {len(X)} rows: take fewer.")
         self._offset, unit = observed_units(X, weights, self._column_name)
         warn_of_odd_rows(self, X, self.n_components)
+        warn_of_undetermined_loadings(self.n_factors, int(np.sum(unit > 0)), "n_factors")
         self._unit = np.where(unit > 0, unit, 1.0)
         rows = rows_of((X - self._offset) / self._unit, weights)
         recipe = (int(self.n_factors), bool(self.shared_noise), float(self.noise_floor))

@@ -9,6 +9,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from fewer._estimators import Interval, StrOptions, check_feature_names_in, fit_context, warn_caller
+from fewer._wording import counted
 from fewer.catalogue import method
 from fewer.latent._latent_model import LatentModel, Stride, accelerated, climb, warn_of_constant_columns
 from fewer.latent.classes._items import (
@@ -217,6 +218,7 @@ class LatentTrait(LatentModel):
         warn_of_measurements(columns, self.categories_, check_feature_names_in(self), "FactorAnalysis")
         self._refuse_measurements(sizes)
         warn_of_constant_columns(self, np.flatnonzero(sizes == 1))
+        self._warn_if_not_identified(sizes)
         patterns = response_patterns(codes, weights, sizes)
         self._points, self._log_weights = self._new_nodes()
         traits = Traits(indicator_matrix(patterns.codes, sizes), patterns.weights, sizes, self.ordinal_, self._nodes())
@@ -234,6 +236,18 @@ class LatentTrait(LatentModel):
             return self._fit_starts(run, np.empty((len(codes), 1)))
         finally:
             del self._traits
+
+    def _warn_if_not_identified(self, sizes: np.ndarray) -> None:
+        """Warn where there are more slopes than associations of pairs of answers, which determine them."""
+        free, d = sizes - 1, int(self.n_components)
+        slopes = int(d * np.where(self.ordinal_, np.minimum(free, 1), free).sum() - d * (d - 1) // 2)
+        pairs = int((free.sum() ** 2 - (free**2).sum()) // 2)
+        if slopes > pairs:
+            warn_caller(
+                f"{counted(d, 'trait')} of {counted(len(sizes), 'item')} {'has' if d == 1 else 'have'} "
+                f"{counted(slopes, 'slope')}, and the items have {counted(pairs, 'association')} of pairs of answers: "
+                "slopes are not determined. Take fewer traits, or more items."
+            )
 
     def _refuse_measurements(self, sizes: np.ndarray) -> None:
         """Raise for items whose Newton steps would take hours: their parameters are solved for together."""

@@ -11,7 +11,8 @@ from sklearn.callback import with_callbacks
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from fewer._estimators import Interval, StrOptions, checked_array, fit_context, validated
+from fewer._estimators import Interval, StrOptions, checked_array, fit_context, validated, warn_caller
+from fewer._wording import counted
 from fewer.catalogue import method
 from fewer.latent._latent_model import Climb, LatentModel, standard_rows, warn_of_constant_columns, weighted_rows
 from fewer.latent.variational._factor_network import Weights, outputs
@@ -185,6 +186,11 @@ class NonlinearFactorAnalysis(LatentModel):
         if not self._varies.any():
             raise ValueError("All columns of X are constant; NonlinearFactorAnalysis needs one that varies.")
         warn_of_constant_columns(self, np.flatnonzero(~self._varies))
+        if self.n_components >= self._varies.sum():
+            warn_caller(
+                f"n_components={self.n_components} factors of {counted(int(self._varies.sum()), 'column')} that vary: "
+                "they are no fewer than the columns. Lower n_components."
+            )
         rows = FactorRows(standard[:, self._varies], weights)
         stretch = float(weights.sum() * np.log(self._scale[self._varies]).sum())
         how, geometry = _SOLVERS[self.solver]
