@@ -107,7 +107,7 @@ def test_rows_without_a_task_are_refused(table):
         IQGMEMultiTask().fit(table, table[:, 0] > 0, task_labels=np.repeat([0.0, np.nan], 20))
 
 
-@pytest.mark.filterwarnings("ignore:Column x0 has 300 different values")
+@pytest.mark.filterwarnings("ignore:Column 0 has 300 different values")
 def test_measurements_are_no_items_of_a_test():
     X = np.random.default_rng(0).normal(size=(300, 3))
     with pytest.raises(

@@ -167,6 +167,10 @@ class LatentModel(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, Transfo
         names = getattr(self, "feature_names_in_", None)
         return str(known_column(place, self.n_features_in_) if names is None else names[place])
 
+    def _column_names(self) -> list[str]:
+        """The same of all columns."""
+        return [self._column_name(place) for place in range(self.n_features_in_)]
+
     @property
     def n_best_starts_(self) -> int:
         """How many starts reached the best objective, up to what ``tol`` leaves open."""

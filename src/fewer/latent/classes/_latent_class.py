@@ -16,7 +16,7 @@ from sklearn.callback import with_callbacks
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from fewer._estimators import Interval, StrOptions, fit_context, known_column, warn_caller
+from fewer._estimators import Interval, StrOptions, fit_context, warn_caller
 from fewer._wording import counted
 from fewer.catalogue import method
 from fewer.latent._bayesian_solvers import BayesianSolvers, matched_orders, refuse_fractions
@@ -322,7 +322,7 @@ class LatentClass(BayesianSolvers, RowClasses):
         columns, codes, weights = training_items(self, X, sample_weight)
         if self.ordinal_.any() and self.solver != "em":
             raise ValueError(f"solver={self.solver!r} is for nominal items: use solver='em', or ordinal=None.")
-        warn_of_measurements(columns, self.categories_, self._item_names(), "LatentProfile")
+        warn_of_measurements(columns, self.categories_, self._column_names(), "LatentProfile")
         # An item without any answer has one category, without information.
         sizes = np.maximum([len(each) for each in self.categories_], 1)
         self._log_unseen = -np.log((weights @ (codes >= 0)) + sizes + 1)
@@ -333,11 +333,6 @@ class LatentClass(BayesianSolvers, RowClasses):
         free = np.where(self.ordinal_, sizes - 1 + (sizes > 1) * (k - 1), k * (sizes - 1))
         self.n_parameters_ = int(k - 1 + free.sum())
         return patterns
-
-    def _item_names(self) -> list[str]:
-        names = getattr(self, "feature_names_in_", None)
-        places = range(self.n_features_in_)
-        return [str(known_column(place, self.n_features_in_) if names is None else names[place]) for place in places]
 
     def _warn_if_not_identified(self) -> None:
         sizes = [max(len(each), 1) for each in self.categories_]
@@ -446,7 +441,7 @@ class LatentClass(BayesianSolvers, RowClasses):
         codes = np.column_stack(
             [codes_of(column, known) for column, known in zip(columns, self.categories_, strict=True)]
         )
-        warn_of_other_values(columns, self.categories_, codes, self._item_names(), "class")
+        warn_of_other_values(columns, self.categories_, codes, self._column_names(), "class")
         sizes = np.maximum([len(each) for each in self.categories_], 1)
         return response_patterns(codes, np.ones(len(codes)), sizes), (codes == UNSEEN) @ self._log_unseen
 
@@ -473,7 +468,7 @@ class LatentClass(BayesianSolvers, RowClasses):
         """
         check_is_fitted(self)
         return ClassProfile(
-            items=self._item_names(),
+            items=self._column_names(),
             categories=[each.tolist() for each in self.categories_],
             sizes=self.weights_,
             size_errors=self.weight_errors_,

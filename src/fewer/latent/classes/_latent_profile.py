@@ -447,7 +447,7 @@ class LatentProfile(BayesianSolvers, RowClasses):
         """
         check_is_fitted(self)
         return ProfileTable(
-            columns=[self._column_name(place) for place in range(self.n_features_in_)],
+            columns=self._column_names(),
             sizes=self.weights_,
             size_errors=self.weight_errors_,
             means=self.means_,

@@ -215,7 +215,7 @@ class LatentTrait(LatentModel):
                 f"Every item has a single answer in n_samples = {len(codes)} rows: there is nothing that a trait could "
                 "explain."
             )
-        warn_of_measurements(columns, self.categories_, check_feature_names_in(self), "FactorAnalysis")
+        warn_of_measurements(columns, self.categories_, self._column_names(), "FactorAnalysis")
         self._refuse_measurements(sizes)
         warn_of_constant_columns(self, np.flatnonzero(sizes == 1))
         self._warn_if_not_identified(sizes)
@@ -316,9 +316,9 @@ class LatentTrait(LatentModel):
         return (vectors / values) @ vectors.T
 
     def _warn_of_steep_items(self) -> None:
-        names = check_feature_names_in(self)
+        names = self._column_names()
         steps = [own[:1] if is_ordinal else own for own, is_ordinal in zip(self.slopes_, self.ordinal_, strict=True)]
-        steep = [str(name) for name, own in zip(names, steps, strict=True) if np.any(np.abs(own) > _STEEP)]
+        steep = [name for name, own in zip(names, steps, strict=True) if np.any(np.abs(own) > _STEEP)]
         if steep:
             warn_caller(
                 f"The slopes of {', '.join(steep[:5])} exceed {_STEEP:g}: these items separate the rows nearly "
@@ -332,7 +332,7 @@ class LatentTrait(LatentModel):
         columns = answer_columns(self, X, reset=False)
         sizes = np.maximum([len(each) for each in self.categories_], 1)
         codes = np.column_stack([codes_of(column, own) for column, own in zip(columns, self.categories_, strict=True)])
-        warn_of_other_values(columns, self.categories_, codes, check_feature_names_in(self), "trait")
+        warn_of_other_values(columns, self.categories_, codes, self._column_names(), "trait")
         patterns = response_patterns(codes, np.ones(len(codes)), sizes)
         indicators = indicator_matrix(patterns.codes, sizes)
         traits = Traits(indicators, patterns.weights, sizes, self.ordinal_, self._nodes())
