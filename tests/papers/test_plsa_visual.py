@@ -72,9 +72,11 @@ def separate_aspects():
 
 
 @pytest.mark.claim("plsa-visual", 3)
-def test_folding_in_a_training_row_gives_its_training_shares(figure):
+@pytest.mark.parametrize("seed", range(3))
+def test_folding_in_a_training_row_gives_its_training_shares(seed, figure):
     X, _ = separate_aspects()
-    model = PLSA(5, early_stopping=False, max_iter=2000, tol=1e-8, max_doc_update_iter=2000, random_state=0).fit(X)
+    # Shares of the training rows are those of the maximum only as far as the fit has converged.
+    model = PLSA(5, early_stopping=False, tol=1e-7, random_state=seed).fit(X)
     gap = np.abs(model.transform(X) - model.doc_topic_).max()
     figure(f"largest difference {gap:.3f}")
     assert gap < 0.02
@@ -124,11 +126,11 @@ test_perplexity.__test__ = False
 @pytest.mark.parametrize("n_late", [100, pytest.param(300, marks=pytest.mark.slow)])
 def test_held_out_tokens_stop_too_many_aspects_early(n_late, figure):
     X = make_aspects(random_state=0).X
-    train, test = X[:1500], X[1500:]
+    train, test = X[:1500], X[1500:]  # 200 of the training rows are for validation
     seen, held_out = split_tokens(test, 1)
     model = PLSA(60, max_iter=n_late, validation_fraction=200 / 1500, random_state=0).fit(train)
     early = np.exp(-model.score_completion(test, random_state=1))
-    late = test_perplexity(climbed(train, 60, n_late)[0].theta, seen, held_out)
+    late = test_perplexity(climbed(train[:1300], 60, n_late)[0].theta, seen, held_out)
     figure(f"stopped after {model.n_iter_} iterations: perplexity {early:.0f}, after {n_late}: {late:.0f}")
     assert model.n_iter_ <= 20
     assert early < 0.8 * late
