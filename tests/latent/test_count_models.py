@@ -304,6 +304,18 @@ def test_component_features_zero_what_is_small_and_keep_the_words():
     assert len(both.get_feature_names_out()) == 310
 
 
+def test_component_features_take_texts():
+    texts = ["rain wind rain", "wind rain", "bread jam", "jam bread jam"] * 5
+    model = DiscreteComponentAnalysis(2, model="dm", topic_word_prior=0.1, n_init=3, random_state=0)
+    found = ComponentFeatures(model, passthrough=True).fit(texts)
+    features = found.transform(texts[:4])
+    assert list(found.get_feature_names_out()[2:]) == ["bread", "jam", "rain", "wind"]
+    assert sparse.issparse(features)
+    shares = features[:, :2].toarray()
+    assert np.array_equal(shares[0] > shares[0].mean(), shares[1] > shares[1].mean())
+    assert not np.array_equal(shares[0] > shares[0].mean(), shares[2] > shares[2].mean())
+
+
 def test_the_class_as_one_more_group_is_predicted():
     X, y, _ = make_aspects(1000, 300, random_state=0)
     model = ComponentClassifier(20, random_state=0).fit(X[:700], y[:700])

@@ -27,7 +27,7 @@ from fewer._estimators import (
     validated,
 )
 from fewer.catalogue import method
-from fewer.latent._count_model import CountModel, warn_of_small_counts
+from fewer.latent._count_model import CountModel, texts_of, warn_of_small_counts
 from fewer.latent._latent_model import climb, row_weights
 from fewer.latent._passes import count_rows, count_table, folded_in
 from fewer.latent.counts._discrete_components import DiscreteComponentAnalysis
@@ -114,8 +114,8 @@ class ComponentFeatures(TransformerMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Counts, none negative.
+        X : {array-like, sparse matrix} of shape (n_samples, n_features) or iterable of str
+            Counts, none negative. Or texts, whose words the model counts.
         y : Ignored
             Not used.
 
@@ -124,9 +124,14 @@ class ComponentFeatures(TransformerMixin, BaseEstimator):
         self : object
             The fitted transformer.
         """
-        counts = self._validated(X, reset=True)
         default = DiscreteComponentAnalysis(50, model="dm")
-        self.estimator_ = (default if self.estimator is None else clone(self.estimator)).fit(counts)
+        model = default if self.estimator is None else clone(self.estimator)
+        if texts_of(X) is not None:
+            self.estimator_ = model.fit(X)
+            counts = self._validated(self.estimator_._new_counts(X), reset=True)
+        else:
+            counts = self._validated(X, reset=True)
+            self.estimator_ = model.fit(counts)
         self._component_weights = TfidfTransformer().fit(self._tokens(counts))
         self._feature_weights = TfidfTransformer().fit(counts) if self.passthrough else None
         return self
@@ -145,22 +150,23 @@ class ComponentFeatures(TransformerMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Counts.
+        X : {array-like, sparse matrix} of shape (n_samples, n_features) or iterable of str
+            Counts, or texts where ``fit`` saw texts.
 
         Returns
         -------
         X_new : {ndarray, sparse matrix} of shape (n_samples, n_features_out)
             A column for each component and, with ``passthrough``, one for each column of ``X``; then sparse if ``X``
-            is.
+            is, or holds texts.
         """
         check_is_fitted(self)
-        counts = self._validated(X, reset=False)
+        texts = texts_of(X)
+        counts = self._validated(X if texts is None else self.estimator_._new_counts(texts), reset=False)
         found = self._component_weights.transform(self._tokens(counts)).astype(counts.dtype)
         if self._feature_weights is None:
             return found.toarray()
         both = sparse.hstack([found, self._feature_weights.transform(counts)], format="csr")
-        return both if sparse.issparse(X) else both.toarray()
+        return both if sparse.issparse(X) or texts is not None else both.toarray()
 
     def get_feature_names_out(self, input_features=None):
         """Names of the features: those of the components, then those of the table.
@@ -179,6 +185,8 @@ class ComponentFeatures(TransformerMixin, BaseEstimator):
         own = self.estimator_.get_feature_names_out()
         if self._feature_weights is None:
             return own
+        if self.estimator_.vectorizer_ is not None:
+            return np.concatenate([own, self.estimator_.feature_names()])
         return np.concatenate([own, check_feature_names_in(self, input_features)])
 
     def __sklearn_tags__(self):
