@@ -5,6 +5,7 @@ with what it saw, for the tests beside it.
 """
 
 import argparse
+import importlib
 import json
 import os
 import random
@@ -16,6 +17,7 @@ import sys
 import time
 import traceback
 import zipfile
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
@@ -29,14 +31,33 @@ from fewer.study.files import _journal as journal_module
 DIED = 77
 
 
-def small_study(n_permutations=0):
+def small_study(kind="small", n_permutations=0):
+    """A study with a time limit, or one of every kind of work: races, more repeats, tests, costs, weights, importance.
+
+    The second is close, so that it draws its folds again, and some sizes are clearly behind, so that they leave a race.
+    """
     rng = np.random.default_rng(0)
-    y = rng.permutation(np.arange(24) % 2)
-    X = rng.normal(size=(24, 4)) + 1.5 * y[:, None] * (np.arange(4) < 2)
+    n_rows = {"small": 24, "whole": 48}[kind]
+    y = rng.permutation(np.arange(n_rows) % 2)
+    X = rng.normal(size=(n_rows, 4)) + 1.5 * y[:, None] * (np.arange(4) < 2)
     columns = {f"x{place}": column for place, column in enumerate(X.T)}
-    data = study_data(Dataset.from_frame(columns | {"state": np.array(["ill", "well"])[y]}, target="state"))
-    effort = {"n_folds": 2, "n_repeats": 1, "n_permutations": n_permutations, "budget": "1d"}
-    return make_plan(data, preset="quick", methods=["anova"], learners=["ridge"], **effort), data
+    columns |= {"w": rng.uniform(0.5, 2, n_rows), "state": np.array(["ill", "well"])[y]}
+    if kind == "small":
+        del columns["w"]
+        data = study_data(Dataset.from_frame(columns, target="state"))
+        options = {"methods": ["anova"], "n_folds": 2, "n_repeats": 1, "budget": "1d"}
+    else:
+        data = study_data(Dataset.from_frame(columns, target="state"), weights="w")
+        more = {"cost": "FN=5,FP=1", "scoring": "accuracy,roc_auc"}
+        options = {
+            "methods": ["anova", "variance"],
+            "n_folds": 4,
+            "n_repeats": 1,
+            "max_repeats": 2,
+            "racing": 0.5,
+            **more,
+        }
+    return make_plan(data, preset="quick", learners=["ridge"], n_permutations=n_permutations, **options), data
 
 
 class Deadline:
@@ -100,14 +121,21 @@ def ended(child):
 
 def kept(folder):
     """All that a user keeps of a study and that does not depend on the clock."""
-    return {path.name: path.read_text() for path in (folder.findings, folder.plan, folder.features)}
+    return {
+        path.name: path.read_bytes() for path in (folder.findings, folder.plan, folder.features, folder.predictions)
+    }
+
+
+def calibration(folder):
+    """What the shipped model gives probabilities by."""
+    return json.loads(folder.model.with_suffix(".json").read_text())["calibration"]
 
 
 def check_whole(folder, truth):
     """Whatever a study has under its name is whole, and as it should be."""
-    for name, text in truth.items():
+    for name, content in truth.items():
         path = folder.path / name
-        assert not path.exists() or path.read_text() == text, f"{name} is not whole"
+        assert not path.exists() or path.read_bytes() == content, f"{name} is not whole"
     assert not folder.model.exists() or zipfile.is_zipfile(folder.model)
     assert not folder.report.exists() or folder.report.read_text() == PAGE
     if folder.exists:
@@ -124,24 +152,32 @@ PAGE = "<p>A report</p>\n" * 500
 
 
 class Studies:
-    """Runs of one small study in folders of a root."""
+    """Runs of one small study in folders of a root, each in a fork.
 
-    def __init__(self, root, n_permutations=0, n_jobs=1):
-        self.root, self.n_jobs = root, n_jobs
-        self.plan, self.data = small_study(n_permutations)
+    This process computes nothing: the threads of polars, once they run, would not come along into forks.
+    """
+
+    def __init__(self, root, kind, n_permutations=0, n_jobs=1):
+        self.root, self.kind, self.n_permutations, self.n_jobs = root, kind, n_permutations, n_jobs
         fewer.report.study_page = lambda *_: PAGE  # the real one takes longer than the study
-        # The threads of polars do not come along into forks; what matters here is how the file is written.
-        fewer.facade.held_out_predictions, fewer.facade.parquet_of = (lambda *_: None), (lambda *_: b"PAR1" * 500)
         folder = self.folder("truth")
-        self.run(folder)
-        self.truth = kept(folder)
+
+        def first():
+            self.run(folder)
+            (root / "modules.json").write_text(json.dumps(list(sys.modules)))
+
+        assert ended(in_a_fork(first)) == 0
+        for name in json.loads((root / "modules.json").read_text()):  # else each fork imports them anew
+            with suppress(ImportError):
+                importlib.import_module(name)
+        self.truth, self.calibration = kept(folder), calibration(folder)
 
     def folder(self, name):
         shutil.rmtree(self.root / name, ignore_errors=True)
         return StudyFolder(self.root / name)
 
     def run(self, folder):
-        carry_out(self.plan, self.data, folder, n_jobs=self.n_jobs)
+        carry_out(*small_study(self.kind, self.n_permutations), folder, n_jobs=self.n_jobs)
 
     def run_until(self, folder, last):
         def call():
@@ -154,7 +190,7 @@ class Studies:
     def finished_in(self, folder):
         assert ended(in_a_fork(lambda: self.run(folder))) == 0, "it cannot be run again"
         check_whole(folder, self.truth)
-        return kept(folder) == self.truth
+        return kept(folder) == self.truth and calibration(folder) == self.calibration
 
     def writes(self):
         """What is written in an undisturbed run, in order, each once."""
@@ -201,6 +237,7 @@ class Studies:
 def main():
     words = argparse.ArgumentParser()
     words.add_argument("root", type=Path)
+    words.add_argument("--study", choices=("small", "whole"), default="small")
     words.add_argument("--in-turn", action="store_true")
     words.add_argument("--writes", action="store_true")
     words.add_argument("--kills", type=int, default=0)
@@ -208,8 +245,8 @@ def main():
     words.add_argument("--permutations", type=int, default=0)
     words.add_argument("--jobs", type=int, default=1)
     asked = words.parse_args()
-    studies = Studies(asked.root, asked.permutations, asked.jobs)
-    seen = {"written": studies.writes()}
+    studies = Studies(asked.root, asked.study, asked.permutations, asked.jobs)
+    seen = {"study": asked.study, "written": studies.writes(), "calibrated": studies.calibration is not None}
     if asked.in_turn:
         seen["in_turn"] = studies.ended_at_each_write_in_turn()
     if asked.writes:

@@ -24,9 +24,9 @@ def crashes(root, *words):
     return json.loads(done.stdout)
 
 
-@pytest.fixture(scope="module")
-def seen(tmp_path_factory):
-    return crashes(tmp_path_factory.mktemp("crashes"), "--in-turn", "--kills", 6)
+@pytest.fixture(scope="module", params=["small", "whole"])
+def seen(request, tmp_path_factory):
+    return crashes(tmp_path_factory.mktemp("crashes"), "--study", request.param, "--in-turn", "--kills", 6)
 
 
 def test_every_file_is_renamed_into_its_place_when_it_is_complete(seen):
@@ -39,6 +39,10 @@ def test_a_study_that_ends_at_each_of_its_writes_in_turn_comes_to_the_same_findi
     assert seen["in_turn"]["equal"]
     assert seen["in_turn"]["writes"] == len(seen["written"])
     assert {"INSERT INTO work fold/0/0/0", "INSERT INTO work final"} <= set(seen["written"])
+    assert seen["calibrated"]
+    limited = {"INSERT INTO work budget"}
+    more = {"INSERT INTO work repeats/1", "INSERT INTO work fold/3/1/3", "INSERT INTO work cost/1/3"}
+    assert (limited if seen["study"] == "small" else more) <= set(seen["written"])
 
 
 def test_a_study_that_is_killed_at_random_moments_finds_the_same(seen):
@@ -47,8 +51,9 @@ def test_a_study_that_is_killed_at_random_moments_finds_the_same(seen):
 
 
 @pytest.mark.slow
-def test_a_study_that_ends_at_any_one_of_its_writes_finds_the_same(tmp_path):
-    each = crashes(tmp_path, "--writes")["each"]
+@pytest.mark.parametrize("study", ["small", "whole"])
+def test_a_study_that_ends_at_any_one_of_its_writes_finds_the_same(tmp_path, study):
+    each = crashes(tmp_path, "--study", study, "--writes")["each"]
     assert each["writes"] > 40
     assert each["equal"] == each["writes"]
 
@@ -56,7 +61,8 @@ def test_a_study_that_ends_at_any_one_of_its_writes_finds_the_same(tmp_path):
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(4))
 def test_killed_fifty_times_it_finds_the_same(tmp_path, seed):
-    killed = crashes(tmp_path, "--kills", 50, "--seed", seed, "--permutations", 19 * (seed % 2))["killed"]
+    which = ["--study", ("small", "whole")[seed // 2], "--permutations", 19 * (seed % 2)]
+    killed = crashes(tmp_path, "--kills", 50, "--seed", seed, *which)["killed"]
     assert killed["kills"] >= 50
     assert killed["equal"] == killed["studies"]
 

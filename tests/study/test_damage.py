@@ -21,9 +21,9 @@ from fewer.study import (
     findings_of,
     run_plan,
     studies_in,
-    study_data,
     study_state,
 )
+from study.crashes import small_study
 
 NEW_ROWS = np.linspace(-2, 2, 12).reshape(3, 4)
 
@@ -34,12 +34,15 @@ class Kept:
     def __init__(self, plan, data, folder):
         self.plan, self.data, self.folder = plan, data, folder
         carry_out(plan, data, folder, n_jobs=1)
+        self.settled = Study(folder.path).plan
         self.findings = Study(folder.path).findings.to_json()
         self.predicted = self.predictions(folder)
 
     def predictions(self, folder):
         model = StudyModel.load(folder.model)
-        return list(model.columns), model.pipeline.predict(NEW_ROWS[:, : len(model.columns)]).tolist()
+        rows = NEW_ROWS[:, : len(model.columns)]
+        chances = model.probabilities(rows)[1].tolist()
+        return list(model.columns), model.pipeline.predict(rows).tolist(), chances, model.calibration
 
     def read(self, folder):
         with Journal.read(folder.journal) as journal:
@@ -52,10 +55,11 @@ class Kept:
 
 
 @pytest.fixture(scope="module")
-def kept(make_table, quick_plan, tmp_path_factory):
-    data = study_data(make_table(n_rows=24, n_columns=4))
-    plan = quick_plan(data, learners=["ridge"], n_folds=2, n_repeats=1)
-    return Kept(plan, data, StudyFolder(tmp_path_factory.mktemp("kept") / "study"))
+def kept(tmp_path_factory):
+    plan, data = small_study("whole", n_permutations=19)
+    kept = Kept(plan, data, StudyFolder(tmp_path_factory.mktemp("kept") / "study"))
+    assert kept.predicted[-1].threshold is not None
+    return kept
 
 
 @pytest.fixture
@@ -87,7 +91,7 @@ def check_flips(kept, copy, n, seed):
             assert kept.read(copy) == kept.findings
         mended += any("was damaged" in str(warning.message) for warning in caught)
     reads = {
-        "plan.json": (lambda: Plan.load(copy.plan), kept.plan),
+        "plan.json": (lambda: Plan.load(copy.plan), kept.settled),
         "findings.json": (lambda: study_state(copy.path).headline, study_state(kept.folder.path).headline),
         "model.json": (lambda: kept.predictions(copy), kept.predicted),
         "model.skops": (lambda: kept.predictions(copy), kept.predicted),
@@ -159,12 +163,28 @@ def test_a_row_under_another_key_is_not_taken_for_it(kept, copy):
         assert kept.go_on(copy) == kept.findings
 
 
-@pytest.mark.parametrize("lost", ["null/labels/18", "null/labels/0", "fold/0/0/1", "final"])
-def test_findings_are_not_made_from_a_journal_that_has_lost_rows(kept, copy, lost):
-    with sqlite3.connect(copy.journal) as connection:
+def lose(path, key):
+    """Delete a row behind the back of the journal, as a damaged page does."""
+    with sqlite3.connect(path) as connection:
         connection.execute("DROP TRIGGER work_is_never_deleted")
-        connection.execute("DELETE FROM work WHERE key = ?", (lost,))
+        connection.execute("DELETE FROM work WHERE key = ?", (key,))
     connection.close()
+
+
+def test_findings_are_not_made_from_a_journal_that_lacks_work_of_any_kind(kept, copy):
+    with Journal.read(kept.folder.journal) as journal:
+        of_each_kind = {key.partition("/")[0]: key for key in journal.keys("")}
+    assert {"fold", "columns", "repeats", "null", "final", "importance", "held-out rows", "cost"} <= set(of_each_kind)
+    for key in of_each_kind.values():
+        shutil.copy(kept.folder.journal, copy.journal)
+        lose(copy.journal, key)
+        with pytest.raises(StudyError, match="is not finished; run `fewer resume"):
+            kept.read(copy)
+
+
+@pytest.mark.parametrize("lost", ["null/labels/18", "null/labels/0", "fold/0/0/1", "fold/3/1/3", "repeats/1", "final"])
+def test_work_that_a_journal_has_lost_is_done_again(kept, copy, lost):
+    lose(copy.journal, lost)
     with pytest.raises(StudyError, match="is not finished; run `fewer resume"):
         kept.read(copy)
     with pytest.warns(UserWarning, match="was damaged"):  # the trigger is missing
@@ -221,7 +241,7 @@ def test_the_plan_of_a_report_is_checked_as_well(kept, copy):
     copy.report.write_text(page[:place] + '"seed": 1' + page[place + 9 :])
     with pytest.raises(StudyError, match="This plan does not match its checksum"):
         Plan.load(copy.report)
-    assert Plan.load(kept.folder.report) == kept.plan
+    assert Plan.load(kept.folder.report) == kept.settled
 
 
 def test_a_plan_that_was_changed_by_hand_is_used_without_its_checksum(kept, copy):

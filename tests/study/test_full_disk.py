@@ -36,7 +36,8 @@ def undisturbed(small, tmp_path_factory):
 
 
 @pytest.mark.parametrize(
-    "name", ["plan.json", "features.txt", "model.skops", "model.json", "report.html", "findings.json"]
+    "name",
+    ["plan.json", "features.txt", "predictions.parquet", "model.skops", "model.json", "report.html", "findings.json"],
 )
 def test_a_result_that_finds_no_room_leaves_what_was_there(small, undisturbed, tmp_path, monkeypatch, name):
     folder = StudyFolder(tmp_path / "study")

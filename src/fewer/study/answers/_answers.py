@@ -8,12 +8,17 @@ from fewer.study.answers._question import Finished
 from fewer.study.answers._sentences import in_words
 from fewer.study.files._journal import Journal
 from fewer.study.model._final import FINAL
+from fewer.study.plan._budget import BUDGET, BUDGET_OF_TESTS, REPEATS
 from fewer.study.questions import question_named
+from fewer.study.table._columns import COLUMNS
+from fewer.study.work._null_test import TESTS, nulls_of
 from fewer.study.work._predictions import predictions_frame
 from fewer.study.work._run import folds_are_done
 
 if TYPE_CHECKING:
     import polars as pl
+
+    from fewer.study.plan._plan import Plan
 
 
 def findings_of(journal: Journal) -> Findings:
@@ -61,9 +66,18 @@ def held_out_predictions(journal: Journal) -> "pl.DataFrame":
 
 def _finished(journal: Journal) -> Finished:
     plan = journal.settled
-    if journal.n_damaged or FINAL not in journal or not folds_are_done(journal, plan):
+    has_all = COLUMNS in journal and FINAL in journal and _is_decided(journal, plan)
+    if journal.n_damaged or not has_all or not folds_are_done(journal, plan):
         raise _unfinished(journal)
     return Finished(plan, journal, journal.scores)
+
+
+def _is_decided(journal: Journal, settled: "Plan") -> bool:
+    """Whether the journal has the decisions on repeats, or on a time limit: all other work follows from them."""
+    if journal.plan.budget is not None:
+        tests = nulls_of(settled) and not TESTS.isdisjoint(settled.questions)
+        return BUDGET in journal and (BUDGET_OF_TESTS in journal or not tests)
+    return not settled.may_repeat or f"{REPEATS}/{settled.n_repeats}" in journal
 
 
 def _unfinished(journal: Journal) -> StudyError:
