@@ -8,7 +8,7 @@ WORKERS ?= auto
 # A file of versions that pip must keep to; `make test-lowest` gives one.
 CONSTRAINTS :=
 
-.PHONY: help study test test-lowest test-package test-portable test-slow lint format docs bench presets papers evidence clean
+.PHONY: help set-up study test test-lowest test-package test-portable test-slow lint format docs bench presets papers evidence clean
 .SILENT:
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
@@ -37,8 +37,10 @@ $(VENV)/.with-data-files: pyproject.toml $(CONSTRAINTS) | $(BIN)/python
 study: $(VENV)/.with-data-files $(VENV)/.with-test ## a study of a real table: make study [TABLE=file TARGET=column]
 	$(BIN)/fewer study $(or $(TABLE),dataset:khan) $(if $(TARGET),--target $(TARGET)) --preset quick
 
-test: $(VENV)/.with-test $(VENV)/.with-data-files ## the quick tests, in parallel
-	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
+set-up: $(VENV)/.with-dev $(VENV)/.with-data-files ## what tests and lint need, in .venv
+
+test: $(VENV)/.with-test $(VENV)/.with-data-files ## the quick tests, in parallel, or a part of them: make test [SLICE=1/2]
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal $(if $(SLICE),--slice $(SLICE))
 
 test-lowest: ## the quick tests with the lowest supported version of every dependency, in .venv-lowest
 	$(MAKE) --no-print-directory VENV=.venv-lowest CONSTRAINTS=tests/lowest-versions.txt test

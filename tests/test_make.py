@@ -82,3 +82,44 @@ def test_every_part_of_the_rotation_is_a_target_and_each_commit_has_one():
     targets = set(re.findall(r"^([a-z-]+):", MAKEFILE.read_text(encoding="utf-8"), re.M))
     assert {target for target, *_ in parts.values()} <= targets
     assert {rotation.part_of_hash(f"{number:040x}") for number in range(len(parts))} == set(parts)
+
+
+@pytest.fixture
+def continuous_integration(tmp_path):
+    """A function that runs ``.ci/run`` with a make that notes its target, and fails for one of them."""
+    shutil.copytree(MAKEFILE.parent / ".ci", tmp_path / ".ci", ignore=shutil.ignore_patterns("__pycache__"))
+    commands = tmp_path / "bin"
+    commands.mkdir()
+    make = (
+        f"#!/bin/sh\nfor word; do target=$word; case $word in -*) ;; *) break;; esac; done\n"
+        f'echo "$target" >> {tmp_path}/targets\necho "output of $target"\n[ "$target" != "$FAILS" ]\n'
+    )
+    for name, script in {"make": make, "apt-get": "#!/bin/sh\n"}.items():
+        (commands / name).write_text(script)
+        (commands / name).chmod(0o755)
+
+    def run(fails=""):
+        (tmp_path / "targets").unlink(missing_ok=True)
+        path = f"{commands}{os.pathsep}{os.environ['PATH']}"
+        environment = os.environ | {"PATH": path, "PART": "slow:2/4", "FAILS": fails}
+        done = subprocess.run([tmp_path / ".ci" / "run"], env=environment, capture_output=True, text=True)
+        return done, (tmp_path / "targets").read_text().split()
+
+    return run
+
+
+def test_continuous_integration_runs_each_step_once(continuous_integration):
+    done, targets = continuous_integration()
+    assert done.returncode == 0, done.stderr
+    assert targets[0] == "set-up"
+    assert sorted(targets[1:3]) == ["lint", "test-package"]
+    assert targets[3:] == ["test", "test-slow"]
+    assert "output of lint" in done.stdout
+
+
+@pytest.mark.parametrize("fails", ["set-up", "lint", "test-package", "test", "test-slow"])
+def test_continuous_integration_fails_where_one_step_does(continuous_integration, fails):
+    done, targets = continuous_integration(fails)
+    assert done.returncode != 0
+    assert f"output of {fails}" in done.stdout
+    assert ("test" in targets) == (fails in ("test", "test-slow"))
