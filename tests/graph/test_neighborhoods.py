@@ -5,11 +5,12 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.optimize import linprog
 from sklearn.linear_model import Lasso
 
 from fewer.datasets import make_graph_gaussian
 from fewer.graph import NeighborhoodDantzigPrecision, NeighborhoodSelectionMLE, nearest_symmetric
-from fewer.graph.precision._neighborhoods import lasso_from_moments, positive_definite
+from fewer.graph.precision._neighborhoods import dantzig_with_known_edges, lasso_from_moments, positive_definite
 
 
 def table(n_rows=80, n_columns=8, seed=0, **options):
@@ -35,6 +36,25 @@ def test_known_edges_are_not_shrunk_and_forbidden_ones_absent(method):
     pair = tuple(np.argwhere(strict.adjacency_)[0])
     without = NeighborhoodDantzigPrecision(0.4, method=method, zero_edges=[pair]).fit(X)
     assert without.precision_raw_[pair] == without.precision_raw_[pair[::-1]] == 0
+
+
+@pytest.mark.parametrize("alpha", [0.02, 0.1, 0.3, 1.0])
+def test_coefficients_of_unknown_edges_have_the_smallest_norm(alpha):
+    """Known edges cost nothing and stay in the constraint: the norm is that of a linear program, solved plainly."""
+    S = np.corrcoef(table(seed=3).T)
+    gram, products, known = S[1:, 1:], S[1:, 0], np.arange(7) < 2
+    found = dantzig_with_known_edges(gram, products, alpha, known, np.full(7, True))
+    residual = products - gram @ found
+    assert np.abs(residual).max() <= alpha + 1e-8
+    costs = np.tile(np.where(known, 0.0, 1.0), 2)
+    plain = linprog(
+        costs,
+        A_ub=np.block([[gram, -gram], [-gram, gram]]),
+        b_ub=np.r_[products + alpha, alpha - products],
+    )
+    assert np.abs(found[~known]).sum() == pytest.approx(plain.fun, abs=1e-7)
+    if alpha == 1:  # nothing else is needed, so that known edges are those of least squares
+        assert np.allclose(found[:2], np.linalg.solve(gram[:2, :2], products[:2]), atol=1e-7)
 
 
 def test_edges_are_known_by_name_and_covariances_of_a_frame_keep_their_names():

@@ -74,22 +74,33 @@ def lasso_from_moments(gram, products, penalties, tol, max_iter):
 
 
 def dantzig_with_known_edges(gram, products, alpha, known, allowed) -> np.ndarray:
-    """The Dantzig selector where some entries are zero (not ``allowed``) and others not penalised (``known``).
+    """The Dantzig selector where some entries are zero (not ``allowed``) and others cost nothing (``known``).
 
-    What is not penalised costs nothing and, as in least squares, leaves no covariance with the residuals.
+    Many coefficients of known edges can go with the smallest norm of the others; of these, the ones nearest to least
+    squares: the sum of their absolute covariances with the residuals is smallest.
     """
-    columns = np.flatnonzero(allowed)
+    columns, rows = np.flatnonzero(allowed), np.flatnonzero(known)
     part = gram[:, columns]
-    costs = np.where(known[columns], 0.0, 1.0)
-    bound = np.where(known, 0.0, alpha)
-    found = linprog(
-        # A program without any variable is none; this one costs nothing and changes nothing.
-        np.r_[costs, costs, 0.0],
-        A_ub=np.hstack([np.block([[part, -part], [-part, part]]), np.zeros((2 * len(products), 1))]),
-        b_ub=np.r_[products + bound, bound - products],
-        method="highs",
-        options={"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10},
-    )
+    # Positive and negative parts of the coefficients, and bounds of the covariances at known edges.
+    costs = np.r_[np.tile(np.where(known[columns], 0.0, 1.0), 2), np.zeros(len(rows) + 1)]
+    covariances = np.hstack([part, -part, np.zeros((len(products), len(rows) + 1))])
+    least = np.zeros((len(rows), len(costs)))
+    least[np.arange(len(rows)), 2 * len(columns) + np.arange(len(rows))] = 1
+    constraints, limits = np.vstack([covariances, -covariances]), np.r_[products + alpha, alpha - products]
+    found = solved_program(costs, constraints, limits, alpha)
+    if len(rows):
+        constraints = np.vstack([constraints, costs, covariances[rows] - least, -covariances[rows] - least])
+        limits = np.r_[limits, found @ costs * (1 + 1e-9), products[rows], -products[rows]]
+        found = solved_program(least.sum(axis=0), constraints, limits, alpha)
+    coef = np.zeros(len(products))
+    coef[columns] = found[: len(columns)] - found[len(columns) : 2 * len(columns)]
+    return coef
+
+
+def solved_program(costs: np.ndarray, constraints: np.ndarray, limits: np.ndarray, alpha: float) -> np.ndarray:
+    """``argmin costs' x`` subject to ``constraints x <= limits`` and ``x >= 0``."""
+    options = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
+    found = linprog(costs, A_ub=constraints, b_ub=limits, method="highs", options=options)
     if found.status == 2:
         raise ValueError(
             f"No coefficients satisfy alpha={alpha:.3g} with the edges that zero_edges forbids: increase alpha, or "
@@ -97,9 +108,7 @@ def dantzig_with_known_edges(gram, products, alpha, known, allowed) -> np.ndarra
         )
     if found.status != 0:
         raise RuntimeError(f"HiGHS could not solve the program of the Dantzig selector: {found.message}")
-    coef = np.zeros(len(products))
-    coef[columns] = found.x[: len(columns)] - found.x[len(columns) : -1]
-    return coef
+    return found.x
 
 
 class EdgeKnowledge(NamedTuple):
@@ -238,7 +247,7 @@ class NeighborhoodDantzigPrecision(PrecisionGraph):
     zero_edges : list of (int or str, int or str), default=None
         Pairs of columns that have no edge, by number or, for a frame, by name.
     known_edges : list of (int or str, int or str), default=None
-        Pairs of columns that have one; their coefficients are not penalised, as in least squares.
+        Pairs of columns that have one; their coefficients are not penalised.
     criterion : {"likelihood", "trace"}, default="likelihood"
         For "cv": the Gaussian likelihood of held-out rows, or ``||S_test Omega - I||_F^2``.
     n_alphas : int, default=10
