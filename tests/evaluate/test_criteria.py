@@ -1,5 +1,6 @@
 """Predictive criteria: what they take, what they refuse, what they warn of."""
 
+import tracemalloc
 from types import SimpleNamespace
 
 import numpy as np
@@ -359,3 +360,15 @@ def test_models_and_temperatures_need_names_and_efficiencies_a_row_each():
         with pytest.raises(ValueError, match=message):
             call()
     assert set(compare_models({1: draws_of(), 2: draws_of(seed=3)}).names) == {"1", "2"}
+
+
+def test_memory_is_that_of_a_few_blocks():
+    rng = np.random.default_rng(0)
+    log_lik = -0.5 * (rng.normal(size=4000) - rng.normal(0, 0.1, size=(4, 250, 1))) ** 2
+    for criterion, most in ((waic, 1e6), (lambda each: bayes_loo(each, r_eff=1.0), 8e6), (bayes_loo, 24e6)):
+        criterion(log_lik[:, :, :10])
+        tracemalloc.start()
+        criterion(log_lik)
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        assert peak < most < log_lik.nbytes

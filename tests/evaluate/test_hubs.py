@@ -1,6 +1,7 @@
 """Hubs: neighbours, counts, distances without hubs."""
 
 import sys
+import tracemalloc
 from importlib.machinery import ModuleSpec
 from types import ModuleType
 
@@ -363,3 +364,13 @@ def test_rows_and_arguments_that_do_not_fit_are_refused():
             call()
     with pytest.warns(UserWarning, match="at distance 0"):
         k_occurrences(np.ones((20, 3)), 5)
+
+
+def test_memory_does_not_grow_with_the_square_of_the_rows():
+    X = np.random.default_rng(0).normal(size=(4000, 20))
+    k_occurrences(X[:100])
+    tracemalloc.start()
+    k_occurrences(X)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 0.1 * 8 * 4000**2
