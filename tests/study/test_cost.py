@@ -5,7 +5,7 @@ import pytest
 
 from fewer.report import print_study
 from fewer.study import Plan, StudyError, Verdict, study_data
-from fewer.study.questions.cost import cheapest_share, costs_of_folds, ranks
+from fewer.study.questions.cost import RATIOS, cheapest_share, costs_of_folds, ranks
 
 
 def test_the_cheapest_share_is_the_best_of_all_cuts():
@@ -29,7 +29,7 @@ def test_weights_in_decisions_are_repeated_rows():
         for each in repeats
     ]
     ours, theirs = (costs_of_folds(folds, 3, 1) for folds in (weighted, copied))
-    for name in ("by_fold", "cost", "recall", "false_positive_rate", "curve"):
+    for name in ("by_fold", "cost", "recall", "false_positive_rate", "curve", "of_ratios"):
         np.testing.assert_allclose(ours[name], theirs[name], atol=1e-12)
 
 
@@ -56,6 +56,22 @@ def test_scores_without_information_cost_no_less_than_one_decision_for_all():
     found = costs_of_folds(folds, 1, 1)
     error = np.std(found["by_fold"]) / np.sqrt(100)
     assert found["cost"] > 0.5 - 2 * error
+    # Nor for any other ratio of costs.
+    assert min(found["of_ratios"]) > 0.95
+
+
+def test_the_curve_over_ratios_has_the_cost_of_the_costs_given():
+    rng = np.random.default_rng(0)
+    labels = np.tile(np.repeat([0, 1], [30, 10]), (4, 1))
+    folds = [[(ranks(2 * each + rng.normal(size=40)), each, np.ones(40)) for each in labels]]
+    for fn, fp in ((3, 1), (1, 1)):
+        ratio = fn / (fn + 3 * fp)
+        found = costs_of_folds(folds, fn, fp)
+        best = min(fn * 0.25, fp * 0.75)
+        near = np.interp(ratio, RATIOS, found["of_ratios"])
+        assert found["cost"] / best == pytest.approx(near, abs=0.1)
+    assert RATIOS[4] == 0.5
+    assert costs_of_folds(folds, 3, 1)["cost"] / 0.75 == pytest.approx(found["of_ratios"][4])
 
 
 def test_missed_positives_that_cost_more_make_more_rows_positive(make_table, studied, capsys):
@@ -66,6 +82,7 @@ def test_missed_positives_that_cost_more_make_more_rows_positive(make_table, stu
     assert dear.evidence["fewer"]["recall"] > cheap.evidence["fewer"]["recall"]
     assert dear.evidence["positive"] == "well"
     assert dear.number < dear.evidence["constant"]
+    assert dear.evidence["ratio"] > 0.5 > cheap.evidence["ratio"]
     assert dear.verdict in (Verdict.BETTER, Verdict.NO, Verdict.NOT_SHOWN)
     assert "With 9 for a row of class well that is missed and 1 for another that is predicted well," in dear.sentence
     assert "with all columns" in dear.sentence

@@ -346,7 +346,9 @@ class ConsensusClusterNumber(ClusterMixin, BaseEstimator):
         figure : plotly.graph_objects.Figure
             The figure.
         """
-        figure = new_figure(title="Agreement of perturbed clusterings", x="clusters", y=f"consensus ({self.measure.upper()})")
+        figure = new_figure(
+            title="Agreement of perturbed clusterings", x="clusters", y=f"consensus ({self.measure.upper()})"
+        )
         looks = {"columns": ("permuted columns", GREY), "gaussian": ("one normal cloud", AMBER)}
         for name, values in self.null_index_.items():
             words, colour = looks[name]

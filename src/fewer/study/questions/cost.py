@@ -23,6 +23,8 @@ from fewer.study.work._work import Bench
 TITLE = "What do the decisions cost?"
 _PROCEDURES = ("fewer", "all")
 _SHARES = np.linspace(0, 1, 41)
+RATIOS = tuple(np.round(np.arange(0.1, 0.95, 0.1), 1).tolist())
+"""Shares of the positive rows in the cost of always being wrong, for which costs are shown."""
 
 
 @dataclass(frozen=True)
@@ -123,17 +125,16 @@ def costs_of_folds(folds: list[list[FoldRows]], fn: float, fp: float) -> dict[st
 
     A fold is the places of its rows, which of them are positive, and their weights.
     """
-    costs, errors = [], np.zeros(2)
-    for repeat in folds:
-        for held_out, (places, positive, weights) in enumerate(repeat):
-            seen, known, of_seen = _together([each for number, each in enumerate(repeat) if number != held_out])
-            share = cheapest_share(seen, known, fn, fp, of_seen)
-            missed = weights[(places >= share) & (positive == 1)].sum()
-            called = weights[(places < share) & (positive == 0)].sum()
-            costs.append((fn * missed + fp * called) / weights.sum())
-            errors += missed, called
+    costs, errors = _held_out(folds, fn, fp)
     places, positive, weights = _together([each for repeat in folds for each in repeat])
     n_positive, n_negative = (max(weights[positive == label].sum(), 1e-12) for label in (1, 0))
+    total = n_positive + n_negative
+    # Where always being wrong costs 1, the better constant decision costs min(ratio, 1 - ratio).
+    of_ratios = [
+        np.mean(_held_out(folds, ratio * total / n_positive, (1 - ratio) * total / n_negative)[0])
+        / min(ratio, 1 - ratio)
+        for ratio in RATIOS
+    ]
     return {
         "share": cheapest_share(places, positive, fn, fp, weights),
         "by_fold": np.reshape(costs, (len(folds), -1)).tolist(),
@@ -144,7 +145,22 @@ def costs_of_folds(folds: list[list[FoldRows]], fn: float, fp: float) -> dict[st
             float(np.average(np.where(positive == 1, fn * (places >= share), fp * (places < share)), weights=weights))
             for share in _SHARES
         ],
+        "of_ratios": [float(cost) for cost in of_ratios],
     }
+
+
+def _held_out(folds: list[list[FoldRows]], fn: float, fp: float) -> tuple[list[float], np.ndarray]:
+    """Cost of a row of each fold, at the share that costs least on the others; weights of both kinds of errors."""
+    costs, errors = [], np.zeros(2)
+    for repeat in folds:
+        for held_out, (places, positive, weights) in enumerate(repeat):
+            seen, known, of_seen = _together([each for number, each in enumerate(repeat) if number != held_out])
+            share = cheapest_share(seen, known, fn, fp, of_seen)
+            missed = weights[(places >= share) & (positive == 1)].sum()
+            called = weights[(places < share) & (positive == 0)].sum()
+            costs.append((fn * missed + fp * called) / weights.sum())
+            errors += missed, called
+    return costs, errors
 
 
 def _fold_rows(payload: dict[str, Any], procedure: str) -> FoldRows:
@@ -197,6 +213,8 @@ def answer(done: Finished) -> CostAnswer:
         "constant": constant,
         "positive": payloads[0]["positive"],
         "shares": _SHARES.tolist(),
+        "ratios": list(RATIOS),
+        "ratio": fn * share / (fn * share + fp * (1 - share)),
         "fn": fn,
         "fp": fp,
     }
