@@ -5,7 +5,7 @@ import pytest
 from scipy.special import logsumexp
 
 from fewer.evaluate import bayes_loo, compare_models, waic
-from fewer.latent import HiddenMarkov, IQGMEClassifier, LatentClass, LatentProfile, VBGaussianMixture
+from fewer.latent import FactorAnalysis, HiddenMarkov, IQGMEClassifier, LatentClass, LatentProfile, VBGaussianMixture
 from tolerances import rounding
 
 
@@ -117,3 +117,21 @@ def test_draws_of_hidden_states_are_judged_by_whole_sequences(solver):
     assert found.names[0] == "2"
     with pytest.raises(ValueError, match="by sequences"):
         models["2"].log_lik(X)
+
+
+@pytest.mark.parametrize("solver", ["gibbs", "variational_bayes"])
+def test_draws_of_factors_find_how_many_there_are(solver):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(150, 1)) @ rng.normal(size=(1, 6)) + 0.7 * rng.normal(size=(150, 6))
+    X = 50 + X * [1.0, 100.0, 1.0, 0.1, 1.0, 1.0]
+    X[0, 0] = np.nan
+    settings = {"solver": solver, "n_draws": 100, "n_burn_in": 50, "random_state": 0}
+    model = FactorAnalysis(1, **settings).fit(X)
+    log_lik = model.log_lik(X, n_draws=200)
+    assert log_lik.shape[-1] == 150
+    if solver == "gibbs":
+        np.testing.assert_allclose(log_lik.sum(axis=2), model.draws_.log_likelihoods, rtol=1e-6)
+    predictive = logsumexp(log_lik, axis=(0, 1)) - np.log(log_lik.shape[0] * log_lik.shape[1])
+    assert abs(predictive.mean() - model.score(X)) < 0.1
+    # One factor of six columns has 18 parameters.
+    assert 10 < waic(log_lik).p_waic < 26

@@ -402,26 +402,33 @@ class FactorAnalysis(BayesianSolvers, LatentModel):
         kept.noise_variances[:, used] = found.noise * unit**2
         self.draws_ = kept
 
+    def _drawn_models(self, n_draws: int, random_state: Any) -> Iterable[Factors]:
+        """Draws from the posterior, for standardised rows about the fitted means."""
+        used, unit = self._unit > 0, self._unit[self._unit > 0]
+        shift = (self.mean_ - self._offset)[used] / unit
+        if self.draws_ is None:
+            random, belief = check_random_state(random_state), Regressions(*self._belief)
+            drawn = (drawn_factors(belief, random) for _ in range(n_draws))
+            return (each._replace(mean=each.mean - shift) for each in drawn)
+        places = self._picked_draws(n_draws)
+        means = (self.draws_.means[places] - self.mean_)[:, used] / unit
+        loadings = np.swapaxes(self.draws_.components[places][:, :, used] / unit, 1, 2) @ self._turn
+        noise = self.draws_.noise_variances[places][:, used] / unit**2
+        return map(Factors, means, loadings, noise)
+
+    def _log_likelihoods(self, X: Any, n_draws: int, random_state: Any) -> Iterable[np.ndarray]:
+        _, rows, _ = self._posterior(X)
+        units = self._log_units_of(rows)
+        return (posterior(rows, each).log_likelihoods - units for each in self._drawn_models(n_draws, random_state))
+
     def _deviances(self, X: Any, n_draws: int, random_state: Any) -> tuple[Iterable[float], float]:
         _, rows, found = self._posterior(X)
         units = 2 * float(self._log_units_of(rows).sum())
-        used, unit = self._unit > 0, self._unit[self._unit > 0]
-        shift = (self.mean_ - self._offset)[used] / unit  # the rows are about the fitted means
 
         def deviance(model: Factors) -> float:
             return units - 2 * float(posterior(rows, model).log_likelihoods.sum())
 
-        if self.draws_ is None:
-            random, belief = check_random_state(random_state), Regressions(*self._belief)
-            drawn = (drawn_factors(belief, random) for _ in range(n_draws))
-            draws: Iterable[Factors] = (each._replace(mean=each.mean - shift) for each in drawn)
-        else:
-            places = self._picked_draws(n_draws)
-            means = (self.draws_.means[places] - self.mean_)[:, used] / unit
-            loadings = np.swapaxes(self.draws_.components[places][:, :, used] / unit, 1, 2) @ self._turn
-            noise = self.draws_.noise_variances[places][:, used] / unit**2
-            draws = map(Factors, means, loadings, noise)
-        return map(deviance, draws), units - 2 * float(found.log_likelihoods.sum())
+        return map(deviance, self._drawn_models(n_draws, random_state)), units - 2 * float(found.log_likelihoods.sum())
 
     def log_evidence(self):
         """Bound on the log evidence of "variational_bayes".
