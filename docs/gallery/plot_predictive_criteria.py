@@ -86,8 +86,8 @@ comparison.plot()
 # Models of fewer
 # ---------------
 # Latent models with posterior draws have ``log_lik``: :class:`~fewer.latent.LatentClass`,
-# :class:`~fewer.latent.LatentProfile`, :class:`~fewer.latent.FactorAnalysis` and :class:`~fewer.latent.HiddenMarkov` (of
-# whole sequences) with ``solver="gibbs"`` or ``"variational_bayes"``, :class:`~fewer.latent.VBGaussianMixture`, and
+# :class:`~fewer.latent.LatentProfile`, :class:`~fewer.latent.FactorAnalysis` and
+# :class:`~fewer.latent.HiddenMarkov` (of whole sequences) with ``solver="gibbs"`` or ``"variational_bayes"``, :class:`~fewer.latent.VBGaussianMixture`, and
 # :class:`~fewer.latent.IQGMEClassifier` with ``solver="gibbs"``. How many classes of answers to eight questions are
 # there?
 classes = rng.integers(3, size=300)
