@@ -87,9 +87,9 @@ comparison.plot()
 # ---------------
 # Latent models with posterior draws have ``log_lik``: :class:`~fewer.latent.LatentClass`,
 # :class:`~fewer.latent.LatentProfile`, :class:`~fewer.latent.FactorAnalysis` and
-# :class:`~fewer.latent.HiddenMarkov` (of whole sequences) with ``solver="gibbs"`` or ``"variational_bayes"``, :class:`~fewer.latent.VBGaussianMixture`, and
-# :class:`~fewer.latent.IQGMEClassifier` with ``solver="gibbs"``. How many classes of answers to eight questions are
-# there?
+# :class:`~fewer.latent.HiddenMarkov` (of whole sequences) with ``solver="gibbs"`` or ``"variational_bayes"``,
+# :class:`~fewer.latent.VBGaussianMixture`, and :class:`~fewer.latent.IQGMEClassifier` with ``solver="gibbs"``. How many
+# classes of answers to eight questions are there?
 classes = rng.integers(3, size=300)
 answers = (rng.random((300, 8)) < rng.uniform(0.05, 0.95, size=(3, 8))[classes]).astype(int)
 settings = {"solver": "gibbs", "n_draws": 300, "n_burn_in": 100, "random_state": 0}
