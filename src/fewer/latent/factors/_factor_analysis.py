@@ -320,7 +320,7 @@ class FactorAnalysis(BayesianSolvers, LatentModel):
         )
         self.draws_: FactorDraws | None = None
         self.lower_bound_ = None
-        self._belief: Any = ()
+        self._belief: list[Any] = []
         self._drawn_loadings: np.ndarray | None = None
         in_units = rows.total * np.log(self._unit[used]).sum()
         if rows.observed is not None:
