@@ -353,9 +353,9 @@ def difference_figure(findings: "Findings") -> "go.Figure":
 
 
 def importance_figure(findings: "Findings") -> "go.Figure":
-    """Fall of the score when a column is permuted on held-out rows, the most important column first."""
+    """Decrease of the score when a column is permuted on held-out rows, the most important column first."""
     rows = [(each["name"], each["importance"], each["interval"]) for each in findings.importance.evidence["columns"]]
-    return _interval_figure(findings, rows, f"fall of {metric_of(findings)} when permuted", has_first=False)
+    return _interval_figure(findings, rows, f"decrease of {metric_of(findings)} when permuted", has_first=False)
 
 
 def _interval_figure(

@@ -15,7 +15,7 @@ def _pictures(findings: "Findings") -> dict[str, Picture]:
     if "columns" not in findings.importance.evidence:
         return {}
     caption = (
-        "Fall of the score when a column is permuted among the held-out rows: mean over the folds, with confidence "
+        "Decrease of the score when a column is permuted among the held-out rows: mean over the folds, with confidence "
         "intervals. Right of the dotted line, the column matters."
     )
     return {"importance": Picture(importance_figure(findings), caption, findings.importance.sentence)}
@@ -25,7 +25,7 @@ PANEL = Panel(
     "importance",
     "Importance",
     lambda findings: number_of(
-        findings, findings.importance, f"Largest importance (fall of {metric_of(findings)})", signed
+        findings, findings.importance, f"Largest importance (decrease of {metric_of(findings)})", signed
     ),
     _pictures,
     '{% include "panel_importance.html.j2" %}',
