@@ -1,9 +1,12 @@
 """About how long a plan takes: every fit is counted, failures are named, and times are in words."""
 
 import re
+from dataclasses import replace
 
+import numpy as np
 import pytest
 
+from fewer.io import Dataset
 from fewer.study import StudyError, make_plan, study_data, time_estimate
 from fewer.study.plan import _estimate as estimate
 from fewer.study.plan._budget import time_words
@@ -32,7 +35,25 @@ def test_tests_cost_the_same_whichever_candidate_wins(plan, data, monkeypatch):
     """Two tests of 19 permutations at 3 seconds each, on one worker; candidates take an hour a fold."""
     clock = Clock(monkeypatch, lambda n, p: 3600.0)
     monkeypatch.setattr(estimate, "do_null", lambda work, bench: setattr(clock, "now", clock.now + 3.0))
-    assert "up to 2 minutes for the tests" in time_estimate(plan, data, n_workers=1)
+    assert "up to 114 seconds for the tests" in time_estimate(plan, data, n_workers=1)
+
+
+@pytest.mark.parametrize(("power", "wanted"), [(0.0, 2.0), (1.0, 40.0)])
+def test_the_time_of_a_permutation_of_a_large_table_is_that_of_its_parts(plan, monkeypatch, power, wanted):
+    """Two seconds with 100 of 2,000 columns, and more columns take longer only as far as these parts say."""
+    table = Dataset.from_frame(
+        {f"x{place}": column for place, column in enumerate(np.eye(2000))}, target=np.arange(2000) % 2
+    )
+    data = study_data(table)
+    now = [0.0]
+
+    def do_null(work, bench):
+        now[0] += 2.0 * (bench.data.dataset.n_columns / 100) ** power
+
+    monkeypatch.setattr(estimate, "do_null", do_null)
+    monkeypatch.setattr(estimate.time, "perf_counter", lambda: now[0])
+    whole = estimate.Bench(replace(plan, fingerprint=data.fingerprint), data, [])
+    assert estimate._seconds_of_a_permutation(whole) == pytest.approx(wanted)
 
 
 def test_a_candidate_that_fails_is_named_and_the_others_are_timed(plan, data, monkeypatch):
@@ -103,7 +124,14 @@ def test_parts_of_the_table_have_all_classes_in_their_proportions(make_table):
 
 @pytest.mark.parametrize(
     ("seconds", "words"),
-    [(0.2, "1 second"), (89.4, "89 seconds"), (90, "2 minutes"), (5399, "90 minutes"), (5400, "1.5 hours")],
+    [
+        (0.2, "1 second"),
+        (89.4, "89 seconds"),
+        (119, "119 seconds"),
+        (120, "2 minutes"),
+        (5399, "90 minutes"),
+        (5400, "1.5 hours"),
+    ],
 )
 def test_times_are_in_words(seconds, words):
     assert time_words(seconds) == words

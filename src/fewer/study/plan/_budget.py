@@ -5,11 +5,14 @@ second time, because the first one includes imports and compilation. With t the 
 candidates together), u those of a permutation, R repeats of F folds, P permutations for each of T tests and w workers,
 the whole study is expected to take
 
-    s + (t F R (1 + a) + u P T) / w + c
+    s + (t F R + h F + h' F (R - 1) + u P T) / w + c
 
-seconds, where s were spent since the command started, a t is what a fold costs after the candidates are scored
-(held-out predictions and importance), and c what comes after the tests: the model, the report. On a machine that does
-other work, c is longer by as much as the clock was ahead of the processor until the folds began.
+seconds, where s were spent since the command started, h and h' are what a fold of the first repeat and one of the
+others costs after the candidates are scored (held-out predictions of some candidates or of the procedures alone, and
+importance), and c what comes after the tests: the model, the report. On a machine that does other work, c is longer by
+as much as the clock was ahead of the processor until the folds began. Workers have a fold at a time, whose candidates
+with the same reducer are one task, so a fold takes no less than the longest of these. Workers that have not been
+started yet are started if all of this is done earlier with them.
 Where that is too long, a study has, in this order,
 
 1. fewer repeats, down to one;
@@ -44,15 +47,20 @@ BUDGET = "budget"
 BUDGET_OF_TESTS = "budget/tests"
 # Decisions after some repeats: how often folds are drawn.
 REPEATS = "repeats"
-# What a fold costs after the candidates are scored, as a share of what these take on it: 0.36 in a quick study of khan.
-_AFTERWARDS = 0.4
+# A fit with one number of columns, where all numbers are tried: at most so many times the mean, as few large ones
+# take most of the time.
+_OF_MANY_SIZES = 3
+# Importance permutes columns and predicts: this share of the fits.
+_IMPORTANCE = 0.1
+# Candidates whose held-out predictions are made on the first repeat: the winner, and its rivals.
+_PREDICTED = 6
 # Seconds after the tests on a free machine, as measured: 1.1 with a table of 800 x 150.
-_CLOSING = 1.3
+CLOSING = 1.3
 # Before the folds, where they are not measured: start and reading.
 _OPENING = 1.7
 # Below so many seconds of the processor, its share of the clock says little; above, this ratio is not believed.
 _FEWEST_SECONDS = 0.2
-_SLOWEST = 5.0
+_SLOWEST = 10.0
 # Times differ by this share from run to run: a test is not left out late for less.
 GRACE = 0.1
 INTERACTIONS = "interacting"
@@ -90,10 +98,10 @@ def time_words(seconds: float) -> str:
 
     Examples
     --------
-    >>> time_words(0.2), time_words(89.4), time_words(1800), time_words(5400)
-    ('1 second', '89 seconds', '30 minutes', '1.5 hours')
+    >>> time_words(0.2), time_words(90), time_words(1800), time_words(5400)
+    ('1 second', '90 seconds', '30 minutes', '1.5 hours')
     """
-    if seconds < 90:
+    if seconds < 120:
         return counted(max(round(seconds), 1), "second")
     if seconds < 5400:
         return f"{seconds / 60:.0f} minutes"
@@ -122,7 +130,7 @@ class Clock:
         """Seconds that the end of a study will take; asked before other processes work."""
         cpu = time.process_time() - self.cpu
         slowdown = self.spent / cpu if cpu > _FEWEST_SECONDS else 1.0
-        return _CLOSING * min(max(slowdown, 1.0), _SLOWEST)
+        return CLOSING * min(max(slowdown, 1.0), _SLOWEST)
 
 
 @dataclass(frozen=True)
@@ -141,13 +149,16 @@ class Measured:
         What has passed before these times can be used.
     closing : float
         What comes after the tests.
+    starting : float
+        What it takes to start the workers; 0 if they have been started.
     """
 
     folds: Mapping[int, float]
     permutation: float
     n_workers: int
     spent: float = _OPENING
-    closing: float = _CLOSING
+    closing: float = CLOSING
+    starting: float = 0.0
 
     def of_a_fold(self, plan: "Plan") -> float:
         """Seconds of all candidates of a plan on one fold.
@@ -155,24 +166,65 @@ class Measured:
         Those with the same reducer share its fit, which the first of them is timed with: if that one is left out, the
         next one takes it over.
         """
-        total = 0.0
-        for numbers in by_reducer(plan).values():
-            kept = [number for number in numbers if number not in plan.skipped]
-            if kept:
-                shared = max(self._of(numbers[0]) - min(map(self._of, numbers)), 0.0) if kept[0] != numbers[0] else 0.0
-                total += shared + sum(map(self._of, kept))
-        return total
+        return sum(self._of_tasks(plan))
 
     def of_a_study(self, plan: "Plan") -> float:
         """Seconds of the whole study."""
-        folds = self.of_a_fold(plan) * plan.n_folds * plan.n_repeats * (1 + _AFTERWARDS)
-        return self.spent + folds / self.n_workers + plan.n_permutations * self.of_permutations(plan) + self.closing
+        return self.spent + min(self._of_work(plan, 1), self._with_workers(plan)) + self.closing
+
+    def needs_workers(self, plan: "Plan") -> bool:
+        """Whether the study is finished earlier with workers."""
+        return self._with_workers(plan) < self._of_work(plan, 1)
 
     def of_permutations(self, plan: "Plan") -> float:
         """Seconds of one permutation for each test."""
         from fewer.study.work._null_test import nulls_of
 
         return self.permutation * len(nulls_of(plan)) / self.n_workers
+
+    def _with_workers(self, plan: "Plan") -> float:
+        return self.starting + self._of_work(plan, self.n_workers)
+
+    def _of_work(self, plan: "Plan", n_workers: int) -> float:
+        """Seconds of folds, held-out predictions and tests, with so many workers."""
+        tasks, n_folds = self._of_tasks(plan), plan.n_folds * plan.n_repeats
+        fold = max([sum(tasks) / n_workers, *tasks])
+        first, others = self._of_predictions(plan)
+        predictions = plan.n_folds * first + (n_folds - plan.n_folds) * others
+        rounded_up = math.ceil(n_folds / n_workers) * n_workers / n_folds
+        tests = plan.n_permutations * self.of_permutations(plan) * self.n_workers
+        return fold * n_folds + (predictions * rounded_up + tests) / n_workers
+
+    def _of_tasks(self, plan: "Plan") -> list[float]:
+        """Seconds of each reducer with its learners, and of each learner with all columns, on one fold."""
+        found = []
+        for numbers in by_reducer(plan).values():
+            kept = [number for number in numbers if number not in plan.skipped]
+            if kept:
+                shared = self._of_reducer(numbers) if kept[0] != numbers[0] else 0.0
+                found.append(shared + sum(map(self._of, kept)))
+        return found
+
+    def _of_reducer(self, numbers: list[int]) -> float:
+        """Seconds of a reducer, which the first candidate that has it is timed with."""
+        return max(self._of(numbers[0]) - min(map(self._of, numbers)), 0.0)
+
+    def _of_predictions(self, plan: "Plan") -> tuple[float, float]:
+        """Seconds of held-out predictions and importance on a fold of the first repeat, and on one of the others."""
+        reduced, whole = [0.0], [0.0]
+        for numbers in by_reducer(plan).values():
+            shared = self._of_reducer(numbers)
+            for number in numbers:
+                sizes = plan.candidates[number].sizes
+                if number in plan.skipped:
+                    continue
+                if plan.candidates[number].reducer is None:
+                    whole.append(self._of(number))
+                else:
+                    own = self._of(number) - (shared if number == numbers[0] else 0.0)
+                    reduced.append(shared + own * min(1.0, _OF_MANY_SIZES / max(len(sizes), 1)))
+        importance = _IMPORTANCE * self.of_a_fold(plan)
+        return sum(sorted(reduced + whole)[-_PREDICTED:]) + importance, max(reduced) + max(whole) + importance
 
     def _of(self, number: int) -> float:
         return self.folds.get(number, 0.0)
@@ -265,6 +317,7 @@ def decision(plan: "Plan", measured: Measured) -> dict[str, Any]:
     settled = within_budget(plan, measured)
     expected = measured.of_a_study(settled)
     return {
+        "workers": measured.needs_workers(settled),
         "falls_short": settled != replace(plan, budget=None) or expected > (plan.budget or math.inf),
         "n_repeats": settled.n_repeats,
         **tests_of(settled),

@@ -132,18 +132,28 @@ def _cells_of(part: Bench) -> int:
 
 
 def _seconds_of_a_permutation(whole: Bench) -> float:
-    """Seconds that the statistic of the tests takes on one randomised table; the time grows as the columns do."""
+    """Seconds that the statistic of the tests takes on one randomised table: measured, or extrapolated from a part."""
     data = tested_rows(whole.data, whole.plan)
-    n_columns = data.dataset.n_columns
-    timed = min(n_columns, max(_FEWEST_COLUMNS, _CELLS // data.dataset.n_rows))
-    columns = np.linspace(0, n_columns - 1, timed).astype(int)
-    data = replace(data, dataset=data.dataset.keep(data.dataset.columns[j] for j in columns))
-    work, taken = NullWork("labels", 0), []
-    for _ in range(2):  # the first time includes imports and compilation
-        started = time.perf_counter()
-        do_null(work, Bench(whole.plan, data, []))
-        taken.append(time.perf_counter() - started)
-    return min(taken) * n_columns / timed
+    n_columns, X = data.dataset.n_columns, data.dataset.X
+    n_cells = X.nnz if data.dataset.is_sparse else data.dataset.n_rows * n_columns
+    timed = n_columns if n_cells <= _CELLS else max(min(n_columns, _FEWEST_COLUMNS), n_columns * _CELLS // n_cells)
+    part = max(min(timed, _FEWEST_COLUMNS), timed // 4)
+    _seconds_with_columns(data, whole.plan, part)  # the first time includes imports and compilation
+    seconds = _seconds_with_columns(data, whole.plan, timed)
+    if timed == n_columns:
+        return seconds
+    of_part = _seconds_with_columns(data, whole.plan, part)
+    growth = math.log(max(seconds, 1e-9) / max(of_part, 1e-9)) / math.log(timed / part) if timed > part else 1.0
+    return seconds * (n_columns / timed) ** min(max(growth, 0.0), _GROWTH[1])
+
+
+def _seconds_with_columns(data: StudyData, plan: Plan, n_columns: int) -> float:
+    """Seconds of one permutation with so many columns, spread over the table."""
+    columns = np.linspace(0, data.dataset.n_columns - 1, n_columns).astype(int)
+    some = replace(data, dataset=data.dataset.keep(data.dataset.columns[j] for j in columns))
+    started = time.perf_counter()
+    do_null(NullWork("labels", 0), Bench(plan, some, []))
+    return time.perf_counter() - started
 
 
 def _parts(whole: Bench) -> list[Bench]:

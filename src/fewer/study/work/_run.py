@@ -17,6 +17,7 @@ from fewer.study.answers._scores import read_scores
 from fewer.study.plan._budget import (
     BUDGET,
     BUDGET_OF_TESTS,
+    CLOSING,
     GRACE,
     REPEATS,
     Clock,
@@ -50,6 +51,10 @@ _LONGEST_TIMING = 0.3
 _SECONDS_OF_TIMING = 5.0
 # A task on so many cells takes fractions of a second.
 _CELLS_OF_A_SMALL_TABLE = 2_000_000
+# Answers that need no folds, before the tests, as a share of what comes after them: 0.5 s with a table of 5,000 x 30.
+_ANSWERS = 0.4
+# Seconds that workers take to start on a free machine.
+_STARTING = 3.0
 
 
 class StudyInterruptedError(StudyError):
@@ -97,6 +102,8 @@ def run_plan(
         if limit is not None:
             _settle(plan, clock, closing, **where)
             plan = journal.settled
+            if engine.n_workers > 1:
+                where["short_tasks"] = _are_short(data) and not journal[BUDGET].get("workers", False)
             bench = where["bench"] = Bench(plan, data, bench.repeats[: plan.n_repeats])
         for tasks in fold_rounds(journal, plan):
             _do(do_fold, tasks, "Scoring candidates", **where)
@@ -171,7 +178,8 @@ def _settle(plan: "Plan", clock: Clock, closing: float, *, journal: "Journal", e
         _seconds_of_a_test(journal, plan),
         engine.n_workers,
         _spent(clock, journal, engine),
-        closing,
+        closing * (1 + _ANSWERS),
+        _STARTING * closing / CLOSING if _are_short(where["bench"].data) and engine.n_workers > 1 else 0.0,
     )
     decided = decision(plan, measured)
     journal.add(BUDGET, decided)
@@ -187,7 +195,8 @@ def _settle_tests(limit: float, clock: Clock, closing: float, journal: "Journal"
     seconds = journal.seconds()
     model = max((seconds.get(FoldWork(scores.winner.number, 0, fold).key, 0.0) for fold in (0, 1)), default=0.0)
     left = limit - _spent(clock, journal, engine) - closing - model
-    measured = Measured({}, _seconds_of_a_test(journal, plan), engine.n_workers)
+    n_workers = engine.n_workers if journal[BUDGET].get("workers", True) else 1
+    measured = Measured({}, _seconds_of_a_test(journal, plan), n_workers)
     journal.add(BUDGET_OF_TESTS, tests_of(with_tests_within(plan, left, measured, grace=GRACE * limit)))
 
 
@@ -205,6 +214,11 @@ def _seconds_of_a_test(journal: "Journal", plan: "Plan") -> float:
 def _spent(clock: Clock, journal: "Journal", engine: "Engine") -> float:
     """Seconds by the clock, or, of a study that goes on, what was spent before."""
     return max(clock.spent, sum(journal.seconds().values()) / engine.n_workers)
+
+
+def _are_short(data: "StudyData") -> bool:
+    """Whether a task takes less than workers take to start."""
+    return math.prod(data.dataset.shape) <= _CELLS_OF_A_SMALL_TABLE
 
 
 def _do_here(work: Here, bench: Bench, scores: "AllScores | None", journal: "Journal") -> None:
@@ -243,6 +257,7 @@ def _do(
     journal: "Journal",
     engine: "Engine",
     progress: Progress,
+    short_tasks: bool | None = None,
 ) -> None:
     """Do the work that the journal lacks; those of a task are done one after another in one process."""
     done = set(journal.keys())
@@ -256,7 +271,7 @@ def _do(
         labels=[works[0].key for works in lacking],
         progress=progress,
         description=description,
-        short_tasks=math.prod(bench.data.dataset.shape) <= _CELLS_OF_A_SMALL_TABLE,
+        short_tasks=_are_short(bench.data) if short_tasks is None else short_tasks,
     )
     lost: list[Failure] = []
     for outcome in run:
