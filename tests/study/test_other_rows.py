@@ -159,6 +159,23 @@ def test_drift_tests_keep_their_level_and_see_a_change():
     assert [each.name for each in drift if each.drifted] == ["b"]
 
 
+def test_a_category_that_the_study_did_not_have_is_drift_where_it_is_frequent():
+    rng = np.random.default_rng(0)
+    words = np.array(["red", "blue", "green"])[rng.integers(0, 3, 360)]
+    old = column_profiles(Dataset.from_frame({"colour": words[:300]}))
+    (found,) = drift_of(Dataset.from_frame({"colour": np.r_[["violet"] * 4, words[304:]]}), old)
+    assert (found.drifted, found.unseen, found.n_unseen) == (True, ("violet",), 4)
+    (found,) = drift_of(Dataset.from_frame({"colour": np.r_[["violet"], words[301:]]}), old)
+    assert (found.drifted, found.n_unseen) == (False, 1)
+    # Many rare categories, of which some are new in every sample.
+    alarms = 0
+    for _ in range(300):
+        rare = rng.permutation(np.repeat([f"c{k}" for k in range(40)], rng.integers(1, 4, 40)))
+        profiles = column_profiles(Dataset.from_frame({"c": rare[:-20]}))
+        alarms += drift_of(Dataset.from_frame({"c": rare[-20:]}), profiles)[0].drifted
+    assert alarms <= 26  # 15 expected at most; 300 x 0.05 + 3 standard deviations is 26.3
+
+
 def test_the_probability_of_a_tail_is_exact():
     """The two largest of 3 + 2 values are the new ones in 1 of 10 orders."""
     assert _tail_p_value(2, 3, 2) == pytest.approx(1 / 10)

@@ -1,13 +1,15 @@
 """Whether the columns of new rows are distributed as those of the study.
 
 A *profile* has, for each column, the range of its n values and their counts between deciles, or the counts of its
-categories, and of the missing ones. With m new rows it is tested three ways, and three times the smallest p-value
+categories, and of the missing ones. With m new rows it is tested up to three ways, and three times the smallest p-value
 counts, adjusted for the number of columns (Holm 1979):
 
 - the distribution, by the chi-squared test of two samples on counts, where cells with an expected count below 5 are
   put together;
 - the range, on either side: the k largest of all n + m values are all new with the probability
-  ``m (m - 1) ... (m - k + 1) / ((n + m) ... (n + m - k + 1))`` if all rows are exchangeable.
+  ``m (m - 1) ... (m - k + 1) / ((n + m) ... (n + m - k + 1))`` if all rows are exchangeable;
+- categories that the study did not have: with k rows in the most frequent of them, the same probability times the
+  number of categories with at least k rows in both tables together, any of which might have been in the new rows alone.
 """
 
 from collections.abc import Mapping
@@ -202,8 +204,13 @@ def _column_drift(name: str, values: Any, profile: Mapping[str, Any]) -> ColumnD
         now: dict[str, int] = dict(values.drop_nulls().value_counts().iter_rows())
         unseen = sorted(set(now) - set(known))
         facts = {"unseen": tuple(unseen), "n_unseen": sum(now[value] for value in unseen)}
-        before = [*known.values(), 0]
-        after = [*(now.get(value, 0) for value in known), facts["n_unseen"]]
+        largest = max((now[value] for value in unseen), default=0)
+        if largest:  # of all categories that are so frequent, any might have been the one
+            alike = sum(known.get(value, 0) + now.get(value, 0) >= largest for value in {*known, *now})
+            tails = [min(1.0, alike * _tail_p_value(largest, sum(known.values()), sum(now.values())))]
+        # In an order that both tables have the same say in: rare categories are put together for the test.
+        in_order = sorted({*known, *now}, key=lambda value: (-known.get(value, 0) - now.get(value, 0), value))
+        before, after = ([table.get(value, 0) for value in in_order] for table in (known, now))
     else:
         values = values.cast(pl.Float64, strict=False).to_numpy() if isinstance(values, pl.Series) else values
         numbers = values[~np.isnan(values)]
