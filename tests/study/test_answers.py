@@ -25,6 +25,7 @@ from fewer.study.work._null_test import null_evidence
 from fewer.study.work._work import NullWork
 
 PLAN = SimpleNamespace(
+    weights=None,
     confidence=0.95,
     level=0.05,
     margin=0.1,

@@ -130,6 +130,72 @@ def test_the_code_of_the_report_fits_the_shipped_model_again(make_table, learner
     assert list(again["predictions"]) == shipped["predicted_state"].to_list()
 
 
+WINNERS = {
+    "groups, weights and imputation": {
+        "target": "state",
+        "methods": ["anova"],
+        "groups": "site",
+        "weights": "w",
+        "always": ["age"],
+        "column_groups": {"g": ["x0", "x1"], "h": ["x2", "colour"]},
+        "impute": "PCAMissing",
+    },
+    "numbers in the order of time": {
+        "target": "amount",
+        "methods": ["pearson"],
+        "learners": ["extra_trees"],
+        "time": "day",
+        "impute": "knn",
+        "drop": ["state", "w", "site"],
+    },
+    "words": {"target": "state", "methods": ["anova"], "learners": ["naive_bayes"], "drop": ["amount", "w", "site"]},
+}
+
+
+@pytest.mark.parametrize("name", WINNERS)
+def test_the_code_of_other_winners_predicts_as_they_do(name, tmp_path):
+    rng, n = np.random.default_rng(0), 60
+    X = rng.normal(size=(n, 5))
+    amount = X[:, 0] + X[:, 3] + rng.normal(size=n) / 2
+    X[rng.random(X.shape) < 0.1] = np.nan
+    frame = pl.DataFrame({f"x{place}": column for place, column in enumerate(X.T)}).fill_nan(None)
+    frame = frame.with_columns(
+        age=pl.Series(rng.normal(50, 10, n)),
+        colour=pl.Series(rng.choice(["red", "blue", "grey"], n)),
+        site=pl.Series([f"s{place % 10}" for place in range(n)]),
+        day=pl.Series(rng.permutation(n) * 1.5),
+        w=pl.Series(rng.integers(1, 5, n)),
+        amount=pl.Series(amount),
+        state=pl.Series(np.where(amount > 0, "ill", "well")),
+    )
+    options = dict(WINNERS[name])
+    if options["target"] == "state" and "amount" not in options.get("drop", []):
+        options["drop"] = ["amount"]
+    frame.write_csv(tmp_path / "t.csv")
+    study = run_study(tmp_path / "t.csv", **(EFFORT | {"n_permutations": 0, "n_jobs": 1} | options))
+    again = run_code(study.code)["predictions"]
+    shipped = apply_model(study.model, read_table(tmp_path / "t.csv"))[f"predicted_{options['target']}"]
+    if "time" in options:
+        shipped = shipped[np.argsort(frame["day"].to_numpy(), kind="stable").tolist()]
+        assert np.abs(again - shipped.to_numpy()).max() <= rounding(n, np.abs(again).max(), condition=100)
+    else:
+        assert list(again) == shipped.to_list()
+
+
+def test_the_code_of_a_sparse_winner_predicts_as_it_does(tmp_path):
+    from sklearn.datasets import dump_svmlight_file
+
+    rng = np.random.default_rng(0)
+    y = np.arange(80) % 2
+    counts = rng.poisson(0.2 + 2 * (np.arange(30) < 3) * y[:, None])
+    dump_svmlight_file(counts, y, str(tmp_path / "words.svm"), zero_based=False)
+    study = run_study(tmp_path / "words.svm", **EFFORT | {"learners": ["logistic"]}, n_permutations=0, n_jobs=1)
+    again = run_code(study.code)["predictions"]
+    shipped = apply_model(study.model, read_table(tmp_path / "words.svm"))
+    (name,) = (column for column in shipped.columns if column.startswith("predicted_"))
+    assert [str(label) for label in again] == [str(label) for label in shipped[name]]
+
+
 def test_the_code_of_numbers_in_memory_needs_the_table(make_table):
     table = make_table(n_rows=40, n_columns=6)
     numbers = Dataset.from_frame({name: table.X[:, j] for j, name in enumerate(table.columns)}, target="x0")

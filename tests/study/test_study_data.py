@@ -109,7 +109,7 @@ def test_a_group_column_that_is_not_there_or_has_missing_values_is_named(frame):
     with pytest.raises(TableError, match="no column 'pateint'"):
         study_data(table, groups="pateint")
     missing = Dataset.from_frame(frame.with_columns(patient=pl.Series([None, *["p1", "p2", "p3"] * 13])), target="ill")
-    with pytest.raises(TableError, match="1 missing values"):
+    with pytest.raises(TableError, match="1 missing value"):
         study_data(missing, groups="patient")
 
 

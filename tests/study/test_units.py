@@ -194,7 +194,8 @@ def test_groups_are_read_from_every_form_of_file(tmp_path, name):
 @pytest.mark.parametrize(
     ("groups", "said"),
     [
-        ({"g": ["p0", "nope"]}, "no column 'nope', which the group 'g' has"),
+        ({"g": ["p0", "nope"]}, r"no column 'nope', which the group 'g' has\. The columns are"),
+        ({"g": ["p0", "ages"]}, r"no column 'ages', which the group 'g' has\. Did you mean 'age'\?$"),
         ({"g": ["p0"], "h": ["p0"]}, "'p0' is in two groups, 'g' and 'h'"),
         ({"g": ["sex"]}, "'sex' of the group 'g' is in always= as well"),
         ({"age": ["p0"]}, "a group has the name of a column, 'age'"),
@@ -210,8 +211,11 @@ def test_groups_that_cannot_be_are_refused(groups, said):
 def test_a_file_that_has_no_groups_is_refused(tmp_path, text):
     path = tmp_path / ("groups.csv" if text == "a,b,c" else "groups.json")
     path.write_text(text + "\nx,y,z\n" if text == "a,b,c" else text)
-    with pytest.raises(StudyError, match="groups"):
+    with pytest.raises(StudyError, match="groups") as refused:
         make_plan(data_of(frame()), column_groups=path, **EFFORT)
+    assert str(refused.value).count("cannot be used") == 1
+    if path.suffix == ".csv":
+        assert str(refused.value).endswith("has 3 cells (x, y, z); there must be two, a column and its group.")
 
 
 def test_always_columns_that_are_not_there_or_left_out_are_refused():
@@ -222,6 +226,17 @@ def test_always_columns_that_are_not_there_or_left_out_are_refused():
         make_plan(data_of(table), always=["row"], **EFFORT)
     with pytest.raises(StudyError, match="fewer than two columns, or groups"):
         make_plan(data_of(table), always=[name for name in frame().columns if name not in ("state", "x0")], **EFFORT)
+
+
+def test_groups_of_rows_and_columns_that_are_always_in_have_no_test_and_the_reason_is_given(tmp_path):
+    table = frame().with_columns(site=pl.Series([f"s{place % 12}" for place in range(120)]))
+    table.write_csv(tmp_path / "t.csv")
+    asked = {"groups": "site", "always": ["age"], "n_permutations": 19, "n_jobs": 1}
+    found = run_study(tmp_path / "t.csv", "state", **EFFORT, **asked).findings.learnable
+    assert found.verdict == "not tested"
+    assert found.sentence.startswith(
+        "Not tested: with groups of rows, there is no permutation test of what columns add"
+    )
 
 
 @pytest.mark.parametrize("options", OPTIONS)

@@ -98,10 +98,12 @@ def test_what_cannot_be_weights_is_refused(weights, said):
 
 
 def test_missing_and_unknown_weights_are_refused():
-    with pytest.raises(TableError, match="has 1 missing values, so the weights of these rows"):
+    with pytest.raises(TableError, match=r"'w' \(weights=\) has 1 missing value: add the values, or remove these rows"):
         data_of(frame(w=[None] + [1.0] * 79))
     with pytest.raises(ValueError, match="weight"):
         study_data(Dataset.from_frame(frame(), target="state"), weights="weight")
+    with pytest.raises(StudyError, match="'w' is given twice, by weights= and by groups="):
+        study_data(Dataset.from_frame(frame(), target="state"), weights="w", groups="w")
 
 
 def test_learners_without_weights_are_refused_by_name_and_left_out_of_presets(data):

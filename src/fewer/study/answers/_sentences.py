@@ -74,10 +74,12 @@ def _p_of(plan: Plan, null: Mapping[str, Any]) -> str:
 def _learnable(findings: "Findings", answer: Any) -> Said:
     plan, metric, null = findings.plan, findings.metric, answer.nulls["labels"]
     shuffled = f"shuffled rows of all columns but {listed(plan.always)}" if plan.always else "a shuffled target"
-    reference = "ridge, naive Bayes and" if plan.classify else "ridge and"
+    reference = "ridge and naive Bayes" if plan.classify else "ridge"
+    if plan.weights is None:
+        reference = "ridge, naive Bayes and nearest neighbours" if plan.classify else "ridge and nearest neighbours"
     how = (
         f"A permutation test. Its statistic is the cross-indexed {metric} of a reference procedure, which does not "
-        f"depend on the winner: the best of {reference} nearest neighbours after a filter. It was computed on this "
+        f"depend on the winner: the best of {reference} after a filter. It was computed on this "
         f"table and on up to {plan.n_permutations} tables with {shuffled}; p is the share of these tables, this one "
         f"included, that score at least as high as this one. The test stops early when {enough(plan)} of them do, "
         "which does not change the verdict."
@@ -102,9 +104,10 @@ def _learnable(findings: "Findings", answer: Any) -> Said:
 
 def _interacting(findings: "Findings", answer: Any) -> Said:
     plan, null = findings.plan, answer.nulls["features_within_class"]
+    reference = "the best of ridge and nearest neighbours" if plan.weights is None else "ridge"
     how = (
         "The test is about dependence between columns within classes, the part of an interaction that a prediction can "
-        "use. The test statistic, the score of the best of ridge and nearest neighbours after a filter, was computed "
+        f"use. The test statistic, the score of {reference} after a filter, was computed "
         "on this table and on tables whose columns were shuffled within each class: each column still separates the "
         "classes as before, but columns are independent of each other within a class. p is the share of these tables, "
         f"this one included, that score at least as high as this one. The test stops early when {enough(plan)} of them "

@@ -5,7 +5,7 @@ from typing import Any
 
 from fewer.study.answers._question import Finished, Question, Verdict
 from fewer.study.plan._plan import Plan
-from fewer.study.work._null_test import PermutationAnswer, null_evidence, null_work
+from fewer.study.work._null_test import NO_TIME, PermutationAnswer, null_evidence, null_work
 from fewer.study.work._work import Null
 
 TITLE = "Do columns interact?"
@@ -25,7 +25,7 @@ def answered(plan: Plan, null: dict[str, Any]) -> PermutationAnswer:
         why = (
             "the test needs classes"
             if not plan.classify
-            else "there was no time for the test"
+            else NO_TIME
             if QUESTION.id in plan.untested
             else "the number of permutations is 0"
         )

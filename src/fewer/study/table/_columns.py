@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fewer._wording import argument
+from fewer._wording import argument, counted, did_you_mean
 from fewer.study._errors import StudyError
 
 if TYPE_CHECKING:
@@ -115,7 +115,8 @@ def column_groups_of(given: Any, columns: Iterable[str], usable: Iterable[str], 
     for name, members in groups.items():
         for column in members:
             if column not in known:
-                raise _error(f"the table has no column {column!r}, which the group {name!r} has")
+                near = did_you_mean(column, sorted(known), "columns")
+                raise _error(f"the table has no column {column!r}, which the group {name!r} has", near)
             if column in group_of:
                 raise _error(f"the column {column!r} is in two groups, {group_of[column]!r} and {name!r}")
             if column in fixed:
@@ -137,12 +138,16 @@ def _read(path: Path) -> dict[str, list[str]]:
     except UnicodeDecodeError:
         raise _error(f"{path} is not a text file in UTF-8") from None
     suffix = path.suffix.lower()
+    rows: list[list[str]] | None = None
     try:
         if suffix in (".csv", ".tsv", ".txt"):
-            return _from_rows(list(csv.reader(text.splitlines(), delimiter="\t" if "\t" in text else ",")), path)
-        found = tomllib.loads(text) if suffix == ".toml" else json.loads(text)
-    except (ValueError, RecursionError) as error:
+            rows = list(csv.reader(text.splitlines(), delimiter="\t" if "\t" in text else ","))
+        else:
+            found = tomllib.loads(text) if suffix == ".toml" else json.loads(text)
+    except (ValueError, RecursionError, csv.Error) as error:
         raise _error(f"{path} is not a file of groups: {str(error).partition(chr(10))[0][:100]}") from None
+    if rows is not None:
+        return _from_rows(rows, path)
     sound = isinstance(found, dict) and all(
         isinstance(members, list) and all(isinstance(column, str) for column in members) for members in found.values()
     )
@@ -158,10 +163,11 @@ def _from_rows(rows: list[list[str]], path: Path) -> dict[str, list[str]]:
         if not any(cells):
             continue
         if len(cells) != 2 or not all(cells):
-            raise _error(f"line {number} of {path} has {len(cells)} cells; there must be two, a column and its group")
+            has = f"{counted(len(cells), 'cell')} ({', '.join(cells)[:60]})"
+            raise _error(f"line {number} of {path} has {has}; there must be two, a column and its group")
         groups.setdefault(cells[1], []).append(cells[0])
     return groups
 
 
-def _error(reason: str) -> StudyError:
-    return StudyError(f"The groups of columns ({argument('column_groups')}) cannot be used: {reason}.")
+def _error(reason: str, cure: str = "") -> StudyError:
+    return StudyError(f"The groups of columns ({argument('column_groups')}) cannot be used: {reason}. {cure}".strip())

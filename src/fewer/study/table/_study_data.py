@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import scipy.sparse as sp
 
-from fewer._wording import argument
+from fewer._wording import argument, counted
 from fewer.study._errors import StudyError
 from fewer.study.table._coded import CodedDataset, coded, decoded
 from fewer.study.table._columns import TableColumn
@@ -142,6 +142,9 @@ def study_data(
 
     _check_target(dataset)
     table = dataset
+    if weights is not None and weights in (groups, time):
+        other = "groups" if weights == groups else "time"
+        raise StudyError(f"The column {weights!r} is given twice, by {argument('weights')} and by {argument(other)}.")
     if groups is not None and time is not None:
         raise StudyError(f"Use either {argument('groups')} or {argument('time')}, not both.")
     dataset, rare = _without_rare_classes(dataset)
@@ -299,14 +302,14 @@ def _column(dataset: "Dataset", name: str, role: str) -> np.ndarray:
     from fewer.io import TableError, unknown_column
 
     if name == dataset.target:
-        raise StudyError(f"The column {name!r} is the target, so it cannot be the {role}= of the rows too.")
+        raise StudyError(f"The column {name!r} is the target, so it cannot have the {role} of the rows too.")
     if name not in dataset.columns:
         raise unknown_column(dataset.source, name, dataset.columns, argument(role))
     place = dataset.columns.index(name)
     if dataset.missing_by_column[place]:
         raise TableError(
-            f"The column {name!r} has {dataset.missing_by_column[place]} missing values, so the {role} of these rows "
-            "is unknown; add the values, or remove the rows."
+            f"The column {name!r} ({argument(role)}) has {counted(dataset.missing_by_column[place], 'missing value')}: "
+            "add the values, or remove these rows."
         )
     X: Any = dataset.X[:, place]
     values = X.toarray().ravel() if dataset.is_sparse else np.asarray(X)
@@ -320,7 +323,10 @@ def row_weights(dataset: "Dataset", name: str) -> np.ndarray:
     """
     values = _column(dataset, name, "weights")
     if values.dtype.kind not in "biuf":
-        raise StudyError(f"The column {name!r} does not contain numbers, so it cannot be the {argument('weights')}.")
+        raise StudyError(
+            f"The column {name!r} does not contain numbers, so it cannot have the weights of the rows "
+            f"({argument('weights')})."
+        )
     weights = values.astype(float)
     wrong = np.flatnonzero(~((weights >= 0) & (weights < np.inf)))
     if len(wrong):

@@ -16,6 +16,8 @@ _FEWEST_HITS = 10
 _BATCH = 25
 # Questions that are answered by permutation tests.
 TESTS = frozenset({"learnable", "interacting"})
+# Why a test was left out.
+NO_TIME = "there was no time for the test"
 _DESCRIPTIONS: dict[Null, str] = {"labels": "Permuting labels", "features_within_class": "Permuting within classes"}
 
 

@@ -39,9 +39,6 @@ from fewer.study.work._work import (
 if TYPE_CHECKING:
     from fewer.io import Dataset
 
-if TYPE_CHECKING:
-    pass
-
 MOST_ROWS = 5_000
 _MOST_DRAWS = 1000
 _MOST_COLUMNS = 1000
