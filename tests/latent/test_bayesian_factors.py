@@ -144,7 +144,7 @@ def test_solvers_agree_and_variational_deviations_are_smaller():
     assert (by_bound.loading_errors_.mean() < by_draws.loading_errors_.mean()).all()
     assert by_draws.draws_.components.shape == (1000, 2, 6)
     np.testing.assert_allclose(by_draws.draws_.components.mean(axis=0), by_draws.components_, rtol=1e-9)
-    assert "loadings" in repr(by_draws.loadings_table()).lower()
+    assert "rotation varimax (posterior standard deviations)" in repr(by_draws.loadings_table())
 
 
 def test_a_heywood_case_keeps_its_noise():

@@ -320,7 +320,7 @@ class FactorAnalysis(BayesianSolvers, LatentModel):
         )
         self.draws_: FactorDraws | None = None
         self.lower_bound_ = None
-        self._belief: list[Any] = []
+        self._belief: list[np.ndarray] = []
         self._drawn_loadings: np.ndarray | None = None
         in_units = rows.total * np.log(self._unit[used]).sum()
         if rows.observed is not None:
@@ -617,6 +617,7 @@ class FactorAnalysis(BayesianSolvers, LatentModel):
             self.dof_,
             self.p_value_,
             threshold,
+            "standard errors" if self._drawn_loadings is None else "posterior standard deviations",
         )
 
     def __sklearn_tags__(self):

@@ -355,6 +355,8 @@ class LoadingsTable(Result):
         not exist.
     threshold : float
         Smaller loadings are not printed.
+    error_type : str
+        What ``errors`` are: "standard errors" or "posterior standard deviations".
     """
 
     _data: ClassVar[tuple[str, ...]] = (
@@ -381,6 +383,7 @@ class LoadingsTable(Result):
     dof: float
     p_value: float
     threshold: float = 0.1
+    error_type: str = "standard errors"
 
     @property
     def sums_of_squares(self) -> np.ndarray:
@@ -421,7 +424,7 @@ class LoadingsTable(Result):
         factors = [f"{'F' + str(k + 1):>8}" + " " * (cell - 8) for k in range(q)]
         lines = [
             f"Loadings of {counted(len(self.names), 'column')} on {counted(q, 'factor')}, "
-            f"rotation {self.rotation or 'none'}{' (standard errors)' if known else ''}",
+            f"rotation {self.rotation or 'none'}{f' ({self.error_type})' if known else ''}",
             " " * width + "".join(factors) + "  communality  uniqueness",
         ]
         for i in self.order:
