@@ -8,7 +8,7 @@ import pytest
 from scipy.special import gammaln, logsumexp
 from scipy.stats import invgamma, multivariate_normal, norm
 
-from fewer.latent import FactorAnalysis, match_components, select_n_components
+from fewer.latent import FactorAnalysis, MixtureOfFactorAnalyzers, match_components, select_n_components
 from fewer.latent.factors._bayesian_factors import (
     Priors,
     expected_posterior,
@@ -31,24 +31,123 @@ def table(n_rows=300, seed=0, missing=0.1):
     return X
 
 
-def given_the_factors():
-    """On a grid of factors of the three rows: log weights, and of each column log evidence and E[1 / psi]."""
+def factor_grid():
+    """Factors of the three rows, and their log weights."""
     points, weights = np.polynomial.hermite_e.hermegauss(41)
     Z = np.array(list(product(points, repeat=3)))
-    logs = np.sum(list(product(np.log(weights / weights.sum()), repeat=3)), axis=1)
-    evidence, precisions = [], []
-    for x in ((FEW - np.nanmean(FEW, axis=0)) / np.nanstd(FEW, axis=0)).T:
-        seen = ~np.isnan(x)
-        z, x, n = Z[:, seen], x[seen], seen.sum()
-        design = np.stack([z, np.ones_like(z)], axis=2)
-        P = np.swapaxes(design, 1, 2) @ design + np.diag([LOADINGS, MEANS])
-        right = np.swapaxes(design, 1, 2) @ x
-        left = x @ x - np.sum(right * np.linalg.solve(P, right[:, :, None])[:, :, 0], axis=1)
-        a, b = (NOISE + n) / 2, (NOISE + left) / 2
-        value = gammaln(a) - gammaln(NOISE / 2) + NOISE / 2 * np.log(NOISE / 2) - a * np.log(b)
-        evidence.append(value - n / 2 * np.log(2 * np.pi) + (np.log(LOADINGS * MEANS) - np.log(np.linalg.det(P))) / 2)
-        precisions.append(a / b)
-    return logs + np.sum(evidence, axis=0), np.array(precisions)
+    return Z, np.sum(list(product(np.log(weights / weights.sum()), repeat=3)), axis=1)
+
+
+def column_evidence(x, Z):
+    """Log evidence of the entries of a column given the factors of their rows, and E[1 / psi]."""
+    seen = ~np.isnan(x)
+    z, x, n = Z[:, seen], x[seen], seen.sum()
+    design = np.stack([z, np.ones_like(z)], axis=2)
+    P = np.swapaxes(design, 1, 2) @ design + np.diag([LOADINGS, MEANS])
+    right = np.swapaxes(design, 1, 2) @ x
+    left = x @ x - np.sum(right * np.linalg.solve(P, right[:, :, None])[:, :, 0], axis=1)
+    a, b = (NOISE + n) / 2, (NOISE + left) / 2
+    value = gammaln(a) - gammaln(NOISE / 2) + NOISE / 2 * np.log(NOISE / 2) - a * np.log(b)
+    value += (np.log(LOADINGS * MEANS) - np.log(np.linalg.det(P))) / 2 - n / 2 * np.log(2 * np.pi)
+    return value, a / b
+
+
+def standardised_rows():
+    return (FEW - np.nanmean(FEW, axis=0)) / np.nanstd(FEW, axis=0)
+
+
+def given_the_factors():
+    """On the grid: log weights of the rows with them, and of each column E[1 / psi]."""
+    Z, logs = factor_grid()
+    found = [column_evidence(x, Z) for x in standardised_rows().T]
+    return logs + sum(each[0] for each in found), np.array([each[1] for each in found])
+
+
+def given_the_groups():
+    """Log evidence of the rows with each assignment to two groups, and the assignments."""
+    (Z, logs), X = factor_grid(), standardised_rows()
+    paths = np.array(list(product(range(2), repeat=3)))
+    totals = []
+    for path in paths:
+        counts = np.bincount(path, minlength=2)
+        of_path = gammaln(2) + gammaln(counts + 1).sum() - gammaln(5)
+        inside = [column_evidence(x[path == k], Z[:, path == k])[0] for x in X.T for k in range(2) if counts[k]]
+        totals.append(of_path + logsumexp(logs + np.sum(inside, axis=0)))
+    return np.array(totals), paths
+
+
+def test_the_bound_of_groups_is_below_the_evidence_of_all_assignments_and_near_it():
+    totals, _ = given_the_groups()
+    exact = logsumexp(totals) - (~np.isnan(FEW) @ np.log(np.nanstd(FEW, axis=0))).sum()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # two factors of three columns
+        wide = MixtureOfFactorAnalyzers(3, 2, n_init=1, **EXACT | {"max_iter": 200}).fit(table(30)[:, :3])
+    model = MixtureOfFactorAnalyzers(2, n_init=5, random_state=0, **EXACT).fit(FEW)
+    # Orders of the groups and signs of the factors are modes of their own.
+    assert exact - 4.5 < model.lower_bound_ < exact
+    assert model.log_evidence() == pytest.approx(model.lower_bound_ + np.log(2))
+    for each in (model, wide):
+        assert (np.diff(each.objective_path_) > -1e-10 * np.abs(each.objective_path_[1:])).all()
+
+
+def test_the_bound_of_groups_far_apart_is_that_of_each_and_of_their_sizes():
+    rng = np.random.default_rng(0)
+    group = np.repeat([0, 1], [40, 25])
+    X = 50 * group[:, None] + rng.normal(size=(65, 1)) + rng.normal(size=(65, 3))
+    X[rng.random(X.shape) < 0.1] = np.nan
+    options = {"n_init": 1, "random_state": 0, "weight_concentration_prior": 2.0}
+    model = MixtureOfFactorAnalyzers(2, **EXACT | options).fit(X)
+    standard = (X - model._offset) / model._unit
+    priors, total = Priors(LOADINGS, MEANS, NOISE), 0.0
+    for k in range(2):
+        rows = rows_of(standard[group == k], np.ones(np.sum(group == k)))
+        mean = np.nanmean(standard[group == k], axis=0)
+        belief = starting_belief(rows, Factors(mean, np.full((3, 1), 0.02), np.full(3, 0.01)), priors)
+        for _ in range(3000):
+            belief, bound = variational_step(rows, priors, belief)
+        total += bound
+    a = np.array([42.0, 27.0])
+    total += gammaln(a).sum() - gammaln(a.sum()) - 2 * gammaln(2.0) + gammaln(4.0)
+    assert model.lower_bound_ + (~np.isnan(X) @ np.log(model._unit)).sum() == pytest.approx(total, abs=1e-5)
+
+
+def test_draws_of_groups_have_the_posterior_of_all_assignments():
+    totals, paths = given_the_groups()
+    posterior = np.exp(totals - logsumexp(totals))
+    counts = np.array([np.bincount(path, minlength=2) for path in paths]) + 1.0
+    expected = posterior @ ((counts * (counts + 1)).sum(axis=1) / (5 * 6))
+    options = {"solver": "gibbs", "n_draws": 3000, "n_burn_in": 100, "n_chains": 2, "random_state": 0}
+    model = MixtureOfFactorAnalyzers(2, **options).fit(FEW)
+    drawn = (model.draws_.weights**2).sum(axis=1)
+    blocks = drawn.reshape(-1, 200).mean(axis=1)
+    assert drawn.mean() == pytest.approx(expected, abs=4 * blocks.std() / np.sqrt(len(blocks)))
+
+
+def test_solvers_find_the_same_groups():
+    rng = np.random.default_rng(0)
+    group = np.repeat([0, 1], [140, 100])
+    along = np.array([[1, 1, 1, 0, 0], [0, 0, 1, -1, 1]])[group]
+    X = 4 * group[:, None] + 2 * rng.normal(size=(240, 1)) * along + 0.4 * rng.normal(size=(240, 5))
+    X[rng.random(X.shape) < 0.1] = np.nan
+    short = {"n_init": 2, "n_draws": 100, "n_burn_in": 50, "n_chains": 1, "random_state": 0}
+    models = {
+        solver: MixtureOfFactorAnalyzers(2, solver=solver, **short).fit(X)
+        for solver in ("em", "variational_bayes", "gibbs")
+    }
+    for solver, model in models.items():
+        assert np.mean(model.predict(X) == group) > 0.97
+        np.testing.assert_allclose(np.abs(model.loadings_), np.abs(models["em"].loadings_), atol=0.3)
+        # The prior of the noise, at the variance of the column, counts as one row.
+        assert model.score(X) == pytest.approx(models["em"].score(X), abs=0.3)
+        if solver != "em":
+            assert 15 < model.dic(X, n_draws=50).n_effective < 40
+    draws = models["gibbs"].draws_
+    np.testing.assert_allclose(draws.loadings.mean(axis=0), models["gibbs"].loadings_, atol=1e-8)
+    np.testing.assert_allclose(draws.means.mean(axis=0), models["gibbs"].means_)
+    bayes = MixtureOfFactorAnalyzers(solver="variational_bayes", **short)
+    assert select_n_components(bayes, X, [1, 2, 3], criterion="bound").n_components == 2
+    with pytest.raises(ValueError, match="shared_noise=True needs solver='em'"):
+        MixtureOfFactorAnalyzers(shared_noise=True, solver="gibbs").fit(X)
 
 
 def test_the_bound_is_below_the_log_evidence_and_near_it():

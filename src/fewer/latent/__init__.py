@@ -71,6 +71,7 @@ if TYPE_CHECKING:  # classes of results: documented, but not in __all__
     from fewer.latent.factors._cooperative_vq import CauseDraws as CauseDraws
     from fewer.latent.factors._factor_analysis import FactorDraws as FactorDraws
     from fewer.latent.factors._loadings import LoadingsTable as LoadingsTable
+    from fewer.latent.factors._mixture_of_factor_analyzers import MixtureDraws as MixtureDraws
     from fewer.latent.regularized._projection import Projection as Projection
     from fewer.latent.traits._item_table import ItemTable as ItemTable
     from fewer.latent.variational._riemannian_cg import Minimum as Minimum

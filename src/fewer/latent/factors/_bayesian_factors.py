@@ -27,7 +27,7 @@ from typing import NamedTuple
 
 import numpy as np
 from scipy import linalg, sparse
-from scipy.special import digamma, gammaln
+from scipy.special import digamma, gammaln, logsumexp
 
 from fewer.latent.factors._factor_model import Factors, Rows, posterior
 
@@ -35,6 +35,8 @@ _LOG_2PI = float(np.log(2 * np.pi))
 LEAST_NOISE = 0.05
 _SMALLEST = 1e-8
 """Factors whose variance is below this share of the largest one are not stretched."""
+_FEWEST = 1e-6
+"""Nor are those of groups with fewer rows."""
 
 
 class Priors(NamedTuple):
@@ -76,7 +78,7 @@ def factor_sums(rows: Rows, means: np.ndarray, covariances: np.ndarray | None = 
     (n, q), n_patterns = means.shape, len(observed)
     extended = np.column_stack([means, np.ones(n)])
     weighted = extended * rows.weights[:, None]
-    outer = (weighted[:, :, None] * extended[:, None, :]).reshape(n, -1)
+    outer = (weighted[:, :, None] * extended[:, None, :]).reshape(n, (q + 1) ** 2)
     members = sparse.csr_array((np.ones(n), (rows.pattern, np.arange(n))), shape=(n_patterns, n))
     of_patterns = (members @ outer).reshape(n_patterns, q + 1, q + 1)
     masses = members @ rows.weights
@@ -155,13 +157,14 @@ def stretched(belief: Regressions, found: FactorPosterior, rows: Rows, priors: P
     own += np.einsum("m,mij->ij", masses, found.covariances)
     seconds = priors.loadings * belief.second_moments[:, :q, :q].sum(axis=0)
     values = linalg.eigvalsh(own)
-    if values[0] <= _SMALLEST * values[-1]:
+    if rows.total < _FEWEST or values[0] <= _SMALLEST * values[-1]:
         return belief
     lower = linalg.cholesky(own, lower=True)
     # N = L'ML solves N^2 - (n - p) N = L'(c sum E[ww'/psi])L, where M = R'R and F = LL'.
     squares, vectors = linalg.eigh(lower.T @ seconds @ lower)
     free = rows.total - p
-    stretch = (free + np.sqrt(free**2 + 4 * np.maximum(squares, 0))) / 2
+    root = np.sqrt(free**2 + 4 * squares)
+    stretch = (free + root) / 2 if free > 0 else 2 * squares / (root - free)
     back = np.eye(q + 1)  # of [w; mu]: R^-T for the loadings, with R = N^(1/2) V' L^-1
     back[:q, :q] = (lower @ (vectors / np.sqrt(stretch))).T
     return belief._replace(means=belief.means @ back.T, inverses=back @ belief.inverses @ back.T)
@@ -196,6 +199,69 @@ def gibbs_sweep(
     factors = found.means + np.einsum("nij,nj->ni", roots, random.standard_normal(found.means.shape))
     belief = regressions(factor_sums(rows, factors), priors)
     return drawn_factors(belief, random), model, float(rows.weights @ found.log_likelihoods)
+
+
+class GroupBelief(NamedTuple):
+    """Of a mixture of factor analysers: parameters of the Dirichlet posterior of sizes (K,), and each group's."""
+
+    sizes: np.ndarray
+    groups: list[Regressions]
+
+
+def dirichlet_divergence(sizes: np.ndarray, prior: float) -> float:
+    """Kullback-Leibler divergence from a symmetric Dirichlet distribution.
+
+    >>> dirichlet_divergence(np.array([2.0, 2.0]), 2.0)
+    0.0
+    """
+    k, total = len(sizes), sizes.sum()
+    constants = gammaln(total) - gammaln(sizes).sum() - gammaln(k * prior) + k * gammaln(prior)
+    return float(constants + (sizes - prior) @ (digamma(sizes) - digamma(total)))
+
+
+def mixture_variational_step(
+    rows: Rows, priors: Priors, concentration: float, belief: GroupBelief
+) -> tuple[GroupBelief, float]:
+    """The next belief, and the bound with the present one: q(group, z) of each row has one factor."""
+    found = [expected_posterior(rows, each) for each in belief.groups]
+    log_sizes = digamma(belief.sizes) - digamma(belief.sizes.sum())
+    joint = np.column_stack([each.bounds for each in found]) + log_sizes
+    totals = logsumexp(joint, axis=1)
+    bound = float(rows.weights @ totals) - dirichlet_divergence(belief.sizes, concentration)
+    bound -= sum(divergence(each, priors) for each in belief.groups)
+    shares = np.exp(joint - totals[:, None]) * rows.weights[:, None]
+    groups = []
+    for share, own in zip(shares.T, found, strict=True):
+        inside = rows._replace(weights=np.ascontiguousarray(share))
+        sums = factor_sums(inside, own.means, own.covariances)
+        groups.append(stretched(regressions(sums, priors), own, inside, priors))
+    return GroupBelief(concentration + shares.sum(axis=0), groups), bound
+
+
+def drawn_groups(
+    rows: Rows,
+    priors: Priors,
+    concentration: float,
+    groups: list[Factors],
+    log_sizes: np.ndarray,
+    random: np.random.RandomState,
+) -> tuple[np.ndarray, list[Factors], float]:
+    """Sizes and groups given the rows of each, which are drawn first; and the log-likelihood of the present ones."""
+    found = [posterior(rows, each) for each in groups]
+    joint = np.column_stack([each.log_likelihoods for each in found]) + log_sizes
+    totals = logsumexp(joint, axis=1)
+    running = np.cumsum(np.exp(joint - totals[:, None]), axis=1)
+    chosen = np.minimum((running < random.uniform(size=(len(joint), 1))).sum(axis=1), len(groups) - 1)
+    drawn = []
+    for k, own in enumerate(found):
+        inside = np.flatnonzero(chosen == k)
+        members = rows._replace(X=rows.X[inside], weights=rows.weights[inside], pattern=rows.pattern[inside])
+        roots = np.linalg.cholesky(own.covariances)[members.pattern]
+        noise = random.standard_normal((len(inside), own.means.shape[1]))
+        factors = own.means[inside] + np.einsum("nij,nj->ni", roots, noise)
+        drawn.append(drawn_factors(regressions(factor_sums(members, factors), priors), random))
+    sizes = random.dirichlet(concentration + np.bincount(chosen, minlength=len(groups)))
+    return sizes, drawn, float(rows.weights @ totals)
 
 
 def aligned_draws(draws: list[Factors], best: int) -> Factors:
