@@ -145,12 +145,12 @@ def test_wrong_calls_are_refused(options, message):
 
 
 def test_models_without_samples_or_posteriors_are_refused():
-    from fewer.latent import BagOfPrototypes, FactorAnalysis
+    from fewer.latent import BagOfPrototypes, LatentTrait
 
     with pytest.raises(ValueError, match="has no sample method"):
         select_n_components(BagOfPrototypes(), answers(2), [1, 2], criterion="bootstrap")
     with pytest.raises(ValueError, match="needs a model with the method log_evidence"):
-        select_n_components(FactorAnalysis(), answers(2), [1, 2], criterion="bound")
+        select_n_components(LatentTrait(n_quadrature=5), answers(2), [1, 2], criterion="bound")
 
 
 def test_sentences_about_one_component_are_singular_and_one_is_no_end_to_go_beyond():
