@@ -324,6 +324,19 @@ def test_the_class_as_one_more_group_is_predicted():
     assert model.class_given_component_.sum(axis=1) == pytest.approx(1)
 
 
+def test_a_classifier_by_components_draws_rows_and_has_criteria():
+    X, y, _ = make_aspects(400, 100, random_state=0)
+    model = ComponentClassifier(15, random_state=0).fit(X, y)
+    drawn, classes = model.sample(3000, random_state=0)
+    assert drawn.sum(axis=1).mean() == pytest.approx(X.sum(axis=1).mean(), rel=0.02)
+    assert np.asarray(drawn.sum(axis=0) / drawn.sum()) == pytest.approx(np.asarray(X.sum(axis=0) / X.sum()), abs=0.01)
+    assert model.score(drawn, classes) > 0.5
+    assert np.all(model.score_samples(X, y) < model.score_samples(X))
+    for criterion in ("auto", "completion", "bic"):
+        assert select_n_components(model, X, [1, 10], y=y, criterion=criterion, cv=3).scores.shape[0] == 2
+    assert select_n_components(model, X, [1, 10], y=y, cv=3).n_components == 10
+
+
 def test_weights_of_rows_count_as_repetitions():
     X = counts_of(40)
     weights = np.random.default_rng(0).integers(1, 4, size=40)

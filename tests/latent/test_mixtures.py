@@ -3,10 +3,16 @@
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import sparse
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
 from fewer.datasets import make_waveform
-from fewer.latent import AspectModelWithCovariates, MixtureDiscriminantAnalysis, SharedMixtureDiscriminant
+from fewer.latent import (
+    AspectModelWithCovariates,
+    MixtureDiscriminantAnalysis,
+    SharedMixtureDiscriminant,
+    select_n_components,
+)
 from fewer.latent.mixtures._class_mixture import kmeans_labels, reduced_means
 from fewer.learn import LVQClassifier, SeparateKMeansClassifier
 
@@ -103,3 +109,28 @@ def test_learning_moves_prototypes_to_the_boundary():
     assert moved.score(X, y) > still.score(X, y)
     assert moved.prototypes_.shape == (2, 2)
     assert moved.n_iter_ == 30
+
+
+def test_counts_of_items_have_a_likelihood_and_choose_the_number_of_aspects():
+    rng = np.random.default_rng(0)
+    X = np.concatenate([rng.normal(-3, 1, size=(60, 2)), rng.normal(3, 1, size=(60, 2))])
+    shares = np.repeat([[0.8, 0.1, 0.1], [0.1, 0.1, 0.8]], 60, axis=0)
+    Y = np.array([rng.multinomial(5, each) for each in shares])
+    model = AspectModelWithCovariates(2, n_init=2, reg_covar=1e-12, random_state=0).fit(X, Y)
+    sparse_items = sparse.csr_array(Y)
+    assert model.score_samples(X, Y).sum() == pytest.approx(model.objective_path_[-1], rel=1e-4)
+    assert model.score_samples(X, sparse_items) == pytest.approx(model.score_samples(X, Y))
+    assert model.score(X, sparse_items) == pytest.approx(np.sum(Y * model.predict_log_proba(X)) / Y.sum())
+    one = AspectModelWithCovariates(n_init=1, random_state=0)
+    for items, criterion in ((Y, "auto"), (sparse_items, "cv"), (Y, "bic")):
+        assert select_n_components(one, X, [1, 2], y=items, criterion=criterion).n_components == 2
+    with pytest.raises(ValueError, match="y has 2 items, and the model was fitted to 3"):
+        model.score(X, Y[:, :2])
+
+
+@pytest.mark.parametrize("kind", [MixtureDiscriminantAnalysis, SharedMixtureDiscriminant])
+def test_the_objective_is_the_log_likelihood_in_the_units_of_the_table(kind):
+    X, y = waves()
+    model = kind(3, n_init=2, reg_covar=0, tol=1e-10, max_iter=2000, random_state=0).fit(100 * X, y)
+    assert model.objective_path_[-1] == pytest.approx(model.score_samples(100 * X, y).sum(), rel=1e-6)
+    assert model.objectives_.max() == model.objective_path_[-1]

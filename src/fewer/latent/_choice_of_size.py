@@ -32,6 +32,7 @@ from fewer._wording import counted, p_digits
 from fewer.catalogue import method
 from fewer.engine import Engine
 from fewer.latent._bootstrap_test import BootstrapTest, bootstrap_test, fingerprint, simulated_values
+from fewer.latent._latent_model import is_count_table
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
@@ -238,8 +239,8 @@ def select_n_components(
         Rows.
     candidates : sequence of int
         Numbers of components to compare.
-    y : array-like of shape (n_samples,), default=None
-        Classes, for models that have them.
+    y : array-like of shape (n_samples,) or (n_samples, n_items), default=None
+        Classes, for models that have them, or counts of items, for ``AspectModelWithCovariates``.
     groups : array-like of shape (n_samples,), default=None
         Rows of one group stay in one fold. Models of sequences, such as `HiddenMarkov`, get them as their sequences.
     criterion : {"auto", "completion", "cv", "bic", "aic", "dic", "bound", "bootstrap"}, default="auto"
@@ -253,7 +254,7 @@ def select_n_components(
         - "bound": the bound on the log evidence, for models of variational Bayes;
         - "bootstrap": tests of each candidate against the next one, for models with ``sample``.
 
-        "auto" is "completion" for counts, "cv" with a target, and "bic" otherwise. All are reported so that more is
+        "auto" is "cv" with a target, "completion" for counts, and "bic" otherwise. All are reported so that more is
         better: "bic", "aic" and "dic" have the opposite sign of the model's own methods.
     cv : int, splitter or iterable, default=5
         Folds of "completion" and "cv".
@@ -324,11 +325,13 @@ def select_n_components(
                 f"{type(estimator).__name__} is for rows in time order, which folds of single rows would separate: "
                 "pass the sequence of each row as groups, or use criterion='bic'."
             )
-        plain, grouped = (KFold, GroupKFold) if y is None else (StratifiedKFold, StratifiedGroupKFold)
+        by_class = y is not None and not is_count_table(y)
+        plain, grouped = (StratifiedKFold, StratifiedGroupKFold) if by_class else (KFold, GroupKFold)
         splitter = plain if groups is None else grouped
         cv = splitter(cv, shuffle=True, random_state=random.randint(2**31 - 1))
     seed = int(random.randint(2**31 - 1))
-    folds = list(check_cv(cv, y).split(np.zeros(n_rows), y, groups))
+    codes = None if y is None or is_count_table(y) else y
+    folds = list(check_cv(cv, codes).split(np.zeros(n_rows), codes, groups))
     scores = [[_held_out(model, X, y, groups, train, test, chosen, seed) for train, test in folds] for model in models]
     return SizeChoice(candidates, chosen, np.array(scores))
 
@@ -344,7 +347,9 @@ def _fewest_resamples(significance_level: float) -> int:
 def _resolved(criterion: str, estimator: Any, y: Any) -> str:
     counts = hasattr(estimator, "score_completion")
     if criterion == "auto":
-        return "completion" if counts else "bic" if y is None and hasattr(estimator, "bic") else "cv"
+        if y is not None:
+            return "cv"
+        return "completion" if counts else "bic" if hasattr(estimator, "bic") else "cv"
     if criterion not in _UNITS:
         raise ValueError(f"criterion must be one of auto, {', '.join(_UNITS)}, not {criterion!r}.")
     if criterion == "completion" and not counts:
@@ -465,8 +470,13 @@ def _held_out(
         return (
             fitted.score_completion(outside, random_state=seed) if criterion == "completion" else fitted.score(outside)
         )
+    if is_count_table(y):
+        fitted = clone(model).fit(inside, safe_indexing(y, train))
+        return float(fitted.score(outside, safe_indexing(y, test)))
     target = np.asarray(y)
     fitted = clone(model).fit(inside, target[train])
+    if criterion == "completion":
+        return fitted.score_completion(outside, random_state=seed)
     logs = fitted.predict_log_proba(outside)
     places = np.searchsorted(fitted.classes_, target[test])
     return float(np.mean(np.maximum(logs[np.arange(len(places)), places], np.log(1e-12))))

@@ -359,6 +359,12 @@ def labels_of_rows(labels: Any, n_rows: int, name: str) -> np.ndarray:
     return found
 
 
+def is_count_table(y: Any) -> bool:
+    """Whether y has several columns, such as counts of items, rather than one class for each row."""
+    shape = y.shape if hasattr(y, "shape") else np.shape(np.asarray(y))
+    return len(shape) == 2 and shape[1] > 1
+
+
 def row_weights(sample_weight: Any, X: Any) -> np.ndarray | None:
     """Weights of rows, checked; None where there are none."""
     if sample_weight is None:

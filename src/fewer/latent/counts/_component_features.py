@@ -15,6 +15,7 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin, clone
 from sklearn.callback import with_callbacks
 from sklearn.feature_extraction.text import TfidfTransformer
+from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from fewer._estimators import (
@@ -342,8 +343,8 @@ class ComponentClassifier(ClassifierMixin, CountModel):
             )
         weights = row_weights(sample_weight, counts)
         self._dtype = counts.dtype.name
-        mean_total = float(np.average(np.asarray(counts.sum(axis=1)).ravel(), weights=weights))
-        tokens = mean_total if self.label_weight == "auto" else float(self.label_weight)
+        self._mean_total = float(np.average(np.asarray(counts.sum(axis=1)).ravel(), weights=weights))
+        tokens = self._mean_total if self.label_weight == "auto" else float(self.label_weight)
         n_rows, n_columns = counts.shape
         n_classes = len(self.classes_)
         labels = sparse.csr_array((np.full(n_rows, tokens), (np.arange(n_rows), codes)), shape=(n_rows, n_classes))
@@ -389,23 +390,54 @@ class ComponentClassifier(ClassifierMixin, CountModel):
         found = self._concentrations(counts)[0]
         return found / found.sum(axis=1, keepdims=True)
 
-    def score_samples(self, X):
-        """Lower bound on the log-likelihood of the counts of each row.
+    def score_samples(self, X, y=None):
+        """Lower bound on the log-likelihood of the counts of each row, and with ``y`` of its class, given the counts.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features) or iterable of str
             Counts, or texts where ``fit`` saw texts.
+        y : array-like of shape (n_samples,), default=None
+            Classes.
 
         Returns
         -------
         scores : ndarray of shape (n_samples,)
-            In nats; classes have no part in it.
+            In nats.
         """
         counts = self._new_counts(X)
         a, theta, prior = self._concentrations(counts)
         totals = np.asarray(counts.sum(axis=1), dtype=np.float64).ravel()
-        return row_bounds(count_rows(counts), totals, a, theta, prior)
+        bounds = row_bounds(count_rows(counts), totals, a, theta, prior)
+        if y is None:
+            return bounds
+        codes = np.searchsorted(self.classes_, np.asarray(y))
+        return bounds + self.predict_log_proba(counts)[np.arange(len(codes)), codes]
+
+    def sample(self, n_samples=1, random_state=None):
+        """Draw rows and their classes from the model.
+
+        Parameters
+        ----------
+        n_samples : int, default=1
+            Number of rows.
+        random_state : int, RandomState instance or None, default=None
+            Draws them.
+
+        Returns
+        -------
+        X : sparse array of shape (n_samples, n_features)
+            Counts, with a Poisson number of tokens in each row, and the mean total of the training rows.
+        y : ndarray of shape (n_samples,)
+            Classes.
+        """
+        check_is_fitted(self)
+        random = check_random_state(random_state)
+        shares = random.dirichlet(np.full(self.n_components_, self.doc_topic_prior), size=n_samples)
+        counts = random.poisson(self._mean_total * shares @ self.components_)
+        running = np.cumsum(shares @ self.class_given_component_, axis=1)
+        codes = (random.uniform(size=(n_samples, 1)) * running[:, -1:] >= running).sum(axis=1)
+        return sparse.csr_array(counts.astype(np.float64)), self.classes_[codes]
 
     def transform(self, X):
         """Posterior means of the shares of components in rows, from their counts alone.
@@ -438,6 +470,21 @@ class ComponentClassifier(ClassifierMixin, CountModel):
         """
         shares = self._row_shares(self._new_counts(X))
         return shares @ self.class_given_component_
+
+    def predict_log_proba(self, X):
+        """Logarithms of the probabilities of the classes.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features) or iterable of str
+            Counts, or texts where ``fit`` saw texts.
+
+        Returns
+        -------
+        logarithms : ndarray of shape (n_samples, n_classes)
+            One column for each class, in the order of ``classes_``.
+        """
+        return np.log(self.predict_proba(X))
 
     def predict(self, X):
         """The most likely class of each row.

@@ -18,10 +18,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from fewer._estimators import Interval, encoded_classes, fit_context, validated
 from fewer.catalogue import method
-from fewer.latent._latent_model import LatentModel, climb, row_weights
+from fewer.latent._latent_model import Climb, LatentModel, climb, row_weights
 from fewer.latent.mixtures._class_mixture import (
     Mixture,
     Recipe,
+    Rows,
     centred_rows,
     class_log_probabilities,
     discriminant_directions,
@@ -61,6 +62,10 @@ class ClassMixture(ClassifierMixin, LatentModel):
         self.explained_variance_ratio_ = sizes / max(sizes.sum(), 1e-300)
         self.score_type_ = "log-likelihood"
         return mixture
+
+    def _in_units_of_the_table(self, found: Climb, rows: Rows) -> Climb:
+        """The log-likelihoods of rows that were fitted in units of ``_unit``, as densities of the table's columns."""
+        return found._replace(path=found.path - rows.total * rows.X.shape[1] * np.log(self._unit))
 
     def _mixture(self) -> Mixture:
         """The fitted mixture about the mean of the table, which keeps digits where columns are far from zero."""
@@ -379,7 +384,8 @@ class MixtureDiscriminantAnalysis(ClassMixture):
         def run(random, on_step):
             start = starting_subclasses(rows, numbers, recipe, random)
             limits = {"max_iter": self.max_iter, "tol": self.tol, "on_step": on_step}
-            return climb(start, lambda state: em_step(rows, recipe, state), **limits)
+            found = climb(start, lambda state: em_step(rows, recipe, state), **limits)
+            return self._in_units_of_the_table(found, rows)
 
         return self._fit_starts(run, X, y)
 

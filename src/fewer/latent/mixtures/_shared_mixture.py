@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
+from scipy.special import xlogy
 from sklearn.callback import with_callbacks
 
 from fewer._estimators import (
@@ -26,7 +27,7 @@ from fewer._estimators import (
     warn_caller,
 )
 from fewer.catalogue import method
-from fewer.latent._latent_model import climb, row_weights
+from fewer.latent._latent_model import climb, is_count_table, row_weights
 from fewer.latent.mixtures._class_mixture import (
     Mixture,
     Recipe,
@@ -224,7 +225,8 @@ class SharedMixtureDiscriminant(ClassMixture):
             assignment = kmeans_labels(centred, weights, self.n_components, random)
             start = starting_mixture(rows, assignment, self.n_components, recipe)
             limits = {"max_iter": self.max_iter, "tol": self.tol, "on_step": on_step}
-            return climb(start, lambda state: em_step(rows, recipe, state), **limits)
+            found = climb(start, lambda state: em_step(rows, recipe, state), **limits)
+            return self._in_units_of_the_table(found, rows)
 
         self._fit_starts(run, X, y)
         unclear = int(np.sum(self.class_given_component_.max(axis=1) < _UNCLEAR))
@@ -263,12 +265,6 @@ class SharedMixtureDiscriminant(ClassMixture):
         tags = super().__sklearn_tags__()
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
-
-
-def _is_table(y: Any) -> bool:
-    """Whether y has several columns."""
-    shape = y.shape if hasattr(y, "shape") else np.shape(np.asarray(y))
-    return len(shape) == 2 and shape[1] > 1
 
 
 def _is_labelled(y: np.ndarray) -> np.ndarray:
@@ -410,18 +406,75 @@ class AspectModelWithCovariates(SharedMixtureDiscriminant):
         self : object
             The fitted estimator.
         """
-        who = type(self).__name__
-        if not _is_table(y):
+        if not is_count_table(y):
             return self._fit_classes(X, y, sample_weight)
         names = get_feature_names(y)
         X = validated(self, X, dtype=(np.float64, np.float32), ensure_min_samples=2)
-        counts = checked_array(y, f"y of {who}", accept_sparse=("csr", "csc"), dtype=np.float64)
-        refuse_negative(counts, f"y of {who}", names)
-        if counts.shape[0] != X.shape[0]:
-            raise ValueError(f"X has {X.shape[0]} rows, and y has {counts.shape[0]}.")
+        counts = self._items(y, X.shape[0])
         weights = row_weights(sample_weight, X)
         Y = sparse.csc_array(counts if weights is None else sparse.diags_array(weights) @ sparse.csr_array(counts))
         if Y.sum() == 0:
             raise ValueError("All counts of y are zero.")
         self.classes_ = np.arange(Y.shape[1]) if names is None else np.asarray(names)
         return self._fit_labels(X, Y, np.zeros(X.shape[0]), y)
+
+    def _items(self, y: Any, n_rows: int) -> Any:
+        """Counts of items, checked."""
+        who = f"y of {type(self).__name__}"
+        counts = checked_array(y, who, accept_sparse=("csr", "csc"), dtype=np.float64)
+        refuse_negative(counts, who, get_feature_names(y))
+        if counts.shape[0] != n_rows:
+            raise ValueError(f"X has {n_rows} rows, and y has {counts.shape[0]}.")
+        return counts
+
+    def _new_items(self, y: Any, n_rows: int) -> np.ndarray:
+        counts = self._items(y, n_rows)
+        if counts.shape[1] != len(self.classes_):
+            raise ValueError(f"y has {counts.shape[1]} items, and the model was fitted to {len(self.classes_)}.")
+        return counts.toarray() if sparse.issparse(counts) else counts
+
+    def score_samples(self, X, y=None):
+        """Log-density of each row; with ``y``, log-likelihood of the row's items, each with the covariates.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Covariates of rows.
+        y : {array-like, sparse matrix} of shape (n_samples, n_items) or array-like of shape (n_samples,), default=None
+            Counts of items, or classes.
+
+        Returns
+        -------
+        log_densities : ndarray of shape (n_samples,)
+            In nats. A row without items has 0.
+        """
+        if y is None or not is_count_table(y):
+            return super().score_samples(X, y)
+        densities = super().score_samples(X)
+        counts = self._new_items(y, len(densities))
+        return counts.sum(axis=1) * densities + xlogy(counts, self.predict_proba(X)).sum(axis=1)
+
+    def score(self, X, y=None, sample_weight=None):
+        """Mean log-probability of an item, given the covariates; accuracy where ``y`` holds classes.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Covariates of rows.
+        y : {array-like, sparse matrix} of shape (n_samples, n_items) or array-like of shape (n_samples,)
+            Counts of items, or classes.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows.
+
+        Returns
+        -------
+        score : float
+            In nats for each item; probabilities are at least 1e-12.
+        """
+        if y is None or not is_count_table(y):
+            return super().score(X, y, sample_weight)
+        probabilities = self.predict_proba(X)
+        counts = self._new_items(y, len(probabilities))
+        if sample_weight is not None:
+            counts = counts * np.asarray(sample_weight, dtype=np.float64)[:, None]
+        return float(np.sum(counts * np.log(np.maximum(probabilities, 1e-12))) / counts.sum())
