@@ -74,7 +74,7 @@ print(f"{len(texts):,} texts, {words.fit_transform(texts).sum():,} words, {len(w
 model = DiscreteComponentAnalysis(
     model="dm", doc_topic_prior="auto", topic_word_prior=0.1, vectorizer=words, max_iter=60, tol=1e-3, random_state=0
 )
-choice = select_n_components(model, texts, [5, 20, 80, 160, 320, 640], cv=2)
+choice = select_n_components(model, texts, [5, 20, 80, 160, 320, 600], cv=2)
 print(choice)
 choice.plot()
 
