@@ -43,12 +43,16 @@ class Mixture(NamedTuple):
 
 
 class Rows(NamedTuple):
-    """Rows about their mean, how often each has each label (CSC), and weights of rows whose label is not known."""
+    """Rows about their mean, how often each has each label (CSC), and weights of rows whose label is not known.
+
+    ``squares`` is ``sum_i w_i x_i x_i'``: responsibilities of a row sum to its weight, so that no step changes it.
+    """
 
     X: np.ndarray
     Y: sparse.csc_array
     unlabelled: np.ndarray
     class_means: np.ndarray
+    squares: np.ndarray
 
     @property
     def total(self) -> float:
@@ -59,7 +63,8 @@ def rows_of(X: np.ndarray, Y: sparse.csc_array, unlabelled: np.ndarray) -> Rows:
     """What EM needs to know of the rows."""
     sizes = np.asarray(Y.sum(axis=0)).ravel()
     means = np.asarray(Y.T @ X) / np.maximum(sizes, 1e-300)[:, None]
-    return Rows(X, sparse.csc_array(Y), unlabelled, means)
+    weights = np.asarray(Y.sum(axis=1)).ravel() + unlabelled
+    return Rows(X, sparse.csc_array(Y), unlabelled, means, (X * weights[:, None]).T @ X)
 
 
 def log_densities(X: np.ndarray, mixture: Mixture) -> np.ndarray:
@@ -99,12 +104,11 @@ def squared_distances(points: np.ndarray, centres: np.ndarray) -> np.ndarray:
 
 def responsibilities(rows: Rows, mixture: Mixture) -> tuple[np.ndarray, np.ndarray, float]:
     """``w_ir``, expected labels of components (R, C), and the log-likelihood."""
-    densities = log_densities(rows.X, mixture)
+    densities, log_likelihood = _compared_densities(rows, mixture)
     with np.errstate(divide="ignore"):
         log_labels = np.log(mixture.labels)
     found = np.zeros_like(densities)
     labels = np.zeros_like(log_labels)
-    log_likelihood = 0.0
     indptr, indices, data = rows.Y.indptr, rows.Y.indices, rows.Y.data
     for k in range(labels.shape[1]):
         members, counts = indices[indptr[k] : indptr[k + 1]], data[indptr[k] : indptr[k + 1]]
@@ -122,6 +126,22 @@ def responsibilities(rows: Rows, mixture: Mixture) -> tuple[np.ndarray, np.ndarr
         log_likelihood += float(weights @ sums)
         found[members] += np.exp(densities[members] - sums[:, None]) * weights[:, None]
     return found, labels, log_likelihood
+
+
+def _compared_densities(rows: Rows, mixture: Mixture) -> tuple[np.ndarray, float]:
+    """Log-densities of components but for what they share in each row, and the sum of that over all rows.
+
+    With one covariance, ``x' Sigma^-1 x`` is the same for all components: a product with ``Sigma^-1 mu`` is enough.
+    """
+    if mixture.covariance_type != "tied":
+        return log_densities(rows.X, mixture), 0.0
+    factor = linalg.cholesky(mixture.covariances, lower=True)
+    slopes = linalg.cho_solve((factor, True), mixture.means.T, check_finite=False)
+    with np.errstate(divide="ignore"):
+        levels = np.log(mixture.weights) - np.einsum("rj,jr->r", mixture.means, slopes) / 2
+    squares = np.trace(linalg.cho_solve((factor, True), rows.squares, check_finite=False))
+    shared = rows.X.shape[1] * np.log(2 * np.pi) / 2 + np.log(np.diag(factor)).sum()
+    return rows.X @ slopes + levels, -float(rows.total * shared + squares / 2)
 
 
 def _row_logsumexp(values: np.ndarray) -> np.ndarray:
@@ -142,29 +162,28 @@ def maximised(rows: Rows, shares: np.ndarray, labels: np.ndarray, recipe: Recipe
         towards = (labels / np.maximum(labels.sum(axis=1), 1e-300)[:, None]) @ rows.class_means
         means = (sizes[:, None] * means + recipe.shrinkage * towards) / (sizes + recipe.shrinkage)[:, None]
     if recipe.n_directions is not None:
-        within = _scatter(rows.X, shares, means, sums) / sizes.sum() + recipe.ridge * np.eye(means.shape[1])
+        within = _scatter(rows.squares, shares, means, sums) / sizes.sum() + recipe.ridge * np.eye(means.shape[1])
         means = reduced_means(means, sizes, within, recipe.n_directions)
-    covariances = _covariances(rows.X, shares, means, sums, towards, recipe)
+    covariances = _covariances(rows, shares, means, sums, towards, recipe)
     totals = labels.sum(axis=1, keepdims=True)
     labels = np.divide(labels, totals, out=np.full_like(labels, 1 / labels.shape[1]), where=totals > 0)
     return Mixture(sizes / sizes.sum(), means, covariances, labels, recipe.covariance_type, n_reseeded)
 
 
-def _scatter(X: np.ndarray, shares: np.ndarray, means: np.ndarray, sums: np.ndarray) -> np.ndarray:
-    """``sum_ir w_ir (x_i - mu_r)(x_i - mu_r)'``, one sum over rows for all components."""
-    weighted = X * (shares @ np.ones(shares.shape[1]))[:, None]
+def _scatter(squares: np.ndarray, shares: np.ndarray, means: np.ndarray, sums: np.ndarray) -> np.ndarray:
+    """``sum_ir w_ir (x_i - mu_r)(x_i - mu_r)'``."""
     cross = sums.T @ means
-    return weighted.T @ X - cross - cross.T + (means.T * shares.sum(axis=0)) @ means
+    return squares - cross - cross.T + (means.T * shares.sum(axis=0)) @ means
 
 
 def _covariances(
-    X: np.ndarray, shares: np.ndarray, means: np.ndarray, sums: np.ndarray, towards: np.ndarray, recipe: Recipe
+    rows: Rows, shares: np.ndarray, means: np.ndarray, sums: np.ndarray, towards: np.ndarray, recipe: Recipe
 ) -> np.ndarray:
-    sizes = shares.sum(axis=0)
+    X, sizes = rows.X, shares.sum(axis=0)
     total, (n_components, n_columns) = sizes.sum(), means.shape
     ridge = recipe.ridge * np.eye(n_columns)
     if recipe.covariance_type == "tied":
-        found = _scatter(X, shares, means, sums)
+        found = _scatter(rows.squares, shares, means, sums)
         if recipe.shrinkage:
             found += recipe.shrinkage * (means - towards).T @ (means - towards)
         return found / total + ridge
