@@ -345,7 +345,7 @@ class DiscreteComponentAnalysis(CountModel):
     def _settle(self, theta: np.ndarray, totals: np.ndarray, prior: Prior) -> None:
         order = np.argsort(-totals, kind="stable")
         self._order = order
-        self.components_ = np.ascontiguousarray(theta.T[order]).astype(self._dtype)
+        self.components_ = np.ascontiguousarray(theta.T[order]).astype(self._dtype, copy=False)
         self.weights_ = totals[order] / totals.sum()
         self.alpha_, self.beta_, self.rho_ = prior.alpha[order], prior.beta[order], self.rho_[order]
         self.n_components_ = self.n_components
@@ -390,11 +390,14 @@ class DiscreteComponentAnalysis(CountModel):
         a = quickly_folded(table.rows, start, theta, prior)
         objective = float(np.mean(row_bounds(table.rows, table.totals, a, theta, prior)))
         weights, _ = posterior_weights(a, prior.alpha, prior.scale)
-        expected = theta * mixture_sums(table.columns, theta, weights)[0]
+        expected = mixture_sums(table.columns, theta, weights)[0]
+        expected *= theta
         self.n_iter_ += 1
         share = (self.learning_offset + self.n_iter_) ** -self.learning_decay
         scale = self.total_samples / counts.shape[0]
-        self._statistics = (1 - share) * self._statistics + share * scale * expected
+        self._statistics *= 1 - share
+        expected *= share * scale
+        self._statistics += expected
         self._mean_total += (table.totals.mean() - self._mean_total) / self.n_iter_
         self.converged_ = False
         self.objective_path_ = np.append(self.objective_path_, objective)
