@@ -19,7 +19,7 @@ from fewer._estimators import HasMethods, Interval, StrOptions, fit_context
 from fewer.catalogue import method
 from fewer.latent._count_model import CountModel, refuse_fractions, warn_of_small_counts
 from fewer.latent._latent_model import Climb, climb, row_weights
-from fewer.latent._passes import count_rows, count_table, folded_in, mixture_fits, mixture_sums, posterior_weights
+from fewer.latent._passes import count_rows, count_table, folded_in, mixture_fits, mixture_sums
 from fewer.latent.counts._gibbs import direct_gibbs, gibbs_rows, token_gibbs
 from fewer.latent.counts._updates import (
     FIRST_ESTIMATE,
@@ -33,6 +33,7 @@ from fewer.latent.counts._updates import (
     row_bounds,
     starting_concentrations,
     variational_cycle,
+    weights_and_bounds,
 )
 
 _FOLD_IN = 200
@@ -388,8 +389,9 @@ class DiscreteComponentAnalysis(CountModel):
         table = count_table(counts)
         start = starting_concentrations(table.totals, prior)
         a = quickly_folded(table.rows, start, theta, prior)
-        objective = float(np.mean(row_bounds(table.rows, table.totals, a, theta, prior)))
-        weights, _ = posterior_weights(a, prior.alpha, prior.scale)
+        weights, bounds = weights_and_bounds(a, table.totals, prior)
+        fits = mixture_fits(table.rows, weights, theta)
+        objective = float(np.mean(constants(table.rows, prior) + bounds + fits))
         expected = mixture_sums(table.columns, theta, weights)[0]
         expected *= theta
         self.n_iter_ += 1
