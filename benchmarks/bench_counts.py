@@ -264,7 +264,7 @@ CASES = [
     *(
         Case(
             f"{peer}, 20,000 x 20,000, {n_components} components",
-            lambda folder, setting=(n_components, peer, n_blocks): topics(*setting, folder),
+            partial(topics, n_components, peer, n_blocks),
             repeats=repeats,
         )
         for peer, n_components, n_blocks, repeats in (
