@@ -52,6 +52,11 @@ REFUSED = {
     ),
     "sizes beyond the columns": (rows("ab" * 10), ["--sizes", "5"], "number of columns (3), not 5"),
     "an unknown score": (rows("ab" * 10), ["--scoring", "nonsense"], "no score 'nonsense'"),
+    "a score that no candidate has": (
+        rows("ab" * 10),
+        ["--scoring", "neg_log_loss", "--folds", "4"],
+        "No candidate could be run",
+    ),
     "one group": (rows("ab" * 10, [1] * 20), ["--groups", "g"], "has one group only"),
     "more folds than groups": (
         rows("aabb" * 5, [0, 1, 2, 3] * 5),

@@ -109,9 +109,9 @@ def _still_in(
                 by_cell.setdefault((number, None if whole else size), []).append(score)
     cells = [cell for cell, scores in by_cell.items() if len(scores) == n_folds and cell[0] not in failed]
     baseline = next(number for number, each in enumerate(plan.candidates) if each.is_baseline)
-    if (baseline, None) not in cells:
-        return dict(sizes)  # without the baseline there is no study
     racing = [cell for cell in cells if cell[0] != baseline]
+    if (baseline, None) not in cells or not racing:
+        return dict(sizes)  # there is no study without the baseline, nor with it alone
     out = out_of_race(
         np.array([by_cell[cell] for cell in racing]).T,
         np.array(by_cell[baseline, None]),
