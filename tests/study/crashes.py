@@ -148,6 +148,13 @@ def check_whole(folder, truth):
         assert sqlite3.connect(folder.journal).execute("PRAGMA integrity_check").fetchone() == ("ok",)
 
 
+def last_of_each_kind(writes):
+    """The last row of each kind of work in the journal, in order."""
+    rows = [what for what in writes if what.startswith("INSERT INTO work")]
+    kinds = {what.partition("/")[0]: what for what in rows}
+    return [what for what in rows if what in kinds.values()]
+
+
 PAGE = "<p>A report</p>\n" * 500
 
 
@@ -197,9 +204,9 @@ class Studies:
         assert self.run_until(self.folder("study"), None) == 0
         return list(dict.fromkeys(json.loads((self.root / "writes.json").read_text())))
 
-    def ended_at_each_write_in_turn(self):
-        """One study that ends at its first write, is run again and ends at its second one, and so on."""
-        writes, folder = self.writes(), self.folder("study")
+    def ended_in_turn_at(self, writes):
+        """One study that ends at the first of these writes, is run again and ends at the second one, and so on."""
+        folder = self.folder("study")
         for last in writes:
             assert self.run_until(folder, last) == DIED, last
             check_whole(folder, self.truth)
@@ -239,6 +246,7 @@ def main():
     words.add_argument("root", type=Path)
     words.add_argument("--study", choices=("small", "whole"), default="small")
     words.add_argument("--in-turn", action="store_true")
+    words.add_argument("--kinds", action="store_true", help="in turn at the last row of each kind in the journal")
     words.add_argument("--writes", action="store_true")
     words.add_argument("--kills", type=int, default=0)
     words.add_argument("--seed", type=int, default=0)
@@ -248,7 +256,9 @@ def main():
     studies = Studies(asked.root, asked.study, asked.permutations, asked.jobs)
     seen = {"study": asked.study, "written": studies.writes(), "calibrated": studies.calibration is not None}
     if asked.in_turn:
-        seen["in_turn"] = studies.ended_at_each_write_in_turn()
+        seen["in_turn"] = studies.ended_in_turn_at(seen["written"])
+    if asked.kinds:
+        seen["in_turn"] = studies.ended_in_turn_at(last_of_each_kind(seen["written"]))
     if asked.writes:
         seen["each"] = studies.ended_at_each_write()
     if asked.kills:
