@@ -4,7 +4,7 @@ Scores are in points (hundredths). Procedures are compared on the same rows; a t
 splits. The best plain pipeline of a split is the one whose own cross-validation on the training rows is best.
 """
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -17,6 +17,7 @@ import typer
 from benchmarks.presets import PEERS, PLAIN, RESULTS, STUDIES, lines_of
 from benchmarks.presets_tables import TABLES
 from benchmarks.table import readable_seconds
+from fewer._wording import counted
 
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "presets.md"
@@ -45,7 +46,15 @@ class Runs:
     """The finished runs, by procedure and then by table and split."""
 
     def __init__(self, lines: Iterable[Line]) -> None:
-        lines = list({(line["table"], line["split"], line["procedure"]): line for line in lines}.values())
+        found: dict[tuple[str, int, str], Line] = {}
+        self.made_anew: list[tuple[Line, Line]] = []
+        for line in lines:
+            key = line["table"], line["split"], line["procedure"]
+            earlier = found.get(key)
+            if earlier is not None and (earlier["status"], line["status"]) == ("ok", "ok"):
+                self.made_anew.append((earlier, line))
+            found[key] = line
+        lines = list(found.values())
         self.lines = lines
         self.troubles = [line for line in lines if line["status"] != "ok"]
         self.by_procedure: dict[str, dict[tuple[str, int], Line]] = defaultdict(dict)
@@ -68,6 +77,15 @@ class Runs:
         found = {table: line for (table, _), line in sorted(self.by_procedure[BEST_PLAIN].items())}
         return dict(sorted(found.items(), key=lambda pair: (pair[1]["columns"], pair[0])))
 
+    def only(self, split: int) -> "Runs":
+        """Those of one split."""
+        return Runs(line for line in self.lines if line["split"] == split)
+
+    @property
+    def splits(self) -> list[int]:
+        """All splits that something has run on."""
+        return sorted({split for found in self.by_procedure.values() for _, split in found})
+
     def of(self, procedure: str, table: str) -> list[Line]:
         """Runs of a procedure on a table, split by split."""
         runs = self.by_procedure.get(procedure, {})
@@ -87,14 +105,18 @@ class Runs:
 
         A row that several splits have kept apart counts as one row.
         """
-        rivals = {line["split"]: line for line in self.of(other, table)}
-        pairs = [(line, rivals[line["split"]]) for line in self.of(procedure, table) if line["split"] in rivals]
+        pairs = [pair for pair in self.pairs(procedure, other) if pair[0]["table"] == table]
         if not pairs:
             return None
         differences = 100 * np.concatenate([np.subtract(own["by_row"], its["by_row"]) for own, its in pairs])
         n_rows = min(len(differences), self.tables[table]["rows"])
         mean = 100 * np.mean([own["score"] - its["score"] for own, its in pairs])
         return Gap(float(mean), float(np.std(differences, ddof=1) / np.sqrt(n_rows)))
+
+    def pairs(self, procedure: str, other: str) -> list[tuple[Line, Line]]:
+        """Runs of both on the same table and split."""
+        own, its = self.by_procedure.get(procedure, {}), self.by_procedure.get(other, {})
+        return [(own[key], its[key]) for key in sorted(own.keys() & its.keys())]
 
     def gaps(self, procedure: str, other: str = BEST_PLAIN) -> dict[str, Gap]:
         """The same for every table that both have run on."""
@@ -157,7 +179,7 @@ def goals(runs: Runs, preset: str) -> list[tuple[str, bool, str]]:
     """What a preset is to reach, whether it does, and the figure."""
     gaps = runs.gaps(preset)
     mean = over_tables(gap.mean for gap in gaps.values())
-    below = [table for table, gap in gaps.items() if gap.mean < -max(2.0, 2 * gap.error)]
+    below = clear_losses(runs, preset)
     found = [
         (
             f"mean score at most {LARGEST_LOSS[preset]:g} points below the best plain pipeline",
@@ -192,10 +214,12 @@ def goals(runs: Runs, preset: str) -> list[tuple[str, bool, str]]:
             ("claims are unbiased: 0 is in the interval of claim minus score", reach[0] <= 0 <= reach[1], figure)
         )
     if preset == "quick":
+        both: dict[str, list[tuple[Line, Line]]] = defaultdict(list)
+        for own, its in runs.pairs(preset, "Boruta + forest"):
+            both[own["table"]].append((own, its))
         ratios = {
-            table: runs.mean(preset, table, "seconds") / runs.mean("Boruta + forest", table, "seconds")
-            for table in runs.tables
-            if runs.of(preset, table) and runs.of("Boruta + forest", table)
+            table: sum(own["seconds"] for own, _ in pairs) / sum(its["seconds"] for _, its in pairs)
+            for table, pairs in both.items()
         }
         slower = [f"{table} ({ratio:.1f} times)" for table, ratio in ratios.items() if ratio > 1]
         found.append(("never slower than Boruta + forest", not slower, ", ".join(slower) or f"{len(ratios)} tables"))
@@ -209,19 +233,21 @@ def shown(runs: Runs) -> list[str]:
 
 def page(runs: Runs) -> str:
     """The page of the docs."""
-    n_splits = len({split for procedure in runs.by_procedure.values() for _, split in procedure})
     presets = shown(runs)
     lines = [
         "# How well the presets do",
         "",
         "`make presets` makes this page. "
-        f"{len(runs.tables)} real tables, splits: {n_splits}. A study on two thirds of the rows, its model applied to "
-        "the rest, as `fewer apply` does. Beside it, on the same rows: plain pipelines with all columns (logistic "
-        "regression and ridge with the penalty chosen inside, linear SVM, random forest, gradient boosting; the best "
-        "one by cross-validation on the training rows), and procedures that select columns: RFECV, Boruta with a "
-        "forest, an L1 penalty chosen by cross-validation, mlxtend's forward search. Scores are accuracy (balanced "
-        "where a class is rare) or R2, in points, on rows that nothing else has seen. Times are processor seconds on "
-        f"one thread. {_revisions(runs, presets)}{_left_out(runs, presets)}",
+        f"{len(runs.tables)} real tables, splits: {len(runs.splits)}. A study on two thirds of the rows, its model "
+        "applied to the rest, as `fewer apply` does. Beside it, on the same rows: plain pipelines with all "
+        "columns (logistic regression and ridge with the penalty chosen inside, linear SVM, random forest, "
+        "gradient boosting; the best one by cross-validation on the training rows), and procedures that select "
+        "columns: RFECV, Boruta with a forest, an L1 penalty chosen by cross-validation, mlxtend's forward "
+        "search. Scores are accuracy (balanced where a class is rare) or R2, in points, on rows that nothing else "
+        "has seen. Times are processor seconds on "
+        f"one thread.{_left_out(runs, presets)}",
+        "",
+        *_what_has_run(runs, presets),
         "",
         "![Score over the share of columns kept: an arrow for each table](_static/presets.png)",
         "",
@@ -235,6 +261,7 @@ def page(runs: Runs) -> str:
         "± is one standard error over tables. A procedure is averaged over the tables that it has run on.",
         "",
     ]
+    lines += _splits_apart(runs, presets) + _beside_peers(runs, presets)
     fresh = runs.fresh()
     if fresh.tables:
         lines += [
@@ -259,9 +286,47 @@ def page(runs: Runs) -> str:
 
 def _revisions(runs: Runs, presets: Iterable[str]) -> str:
     """Which code the presets ran with."""
-    codes = {line.get("code") for preset in presets for line in runs.by_procedure[preset].values()}
-    told = ", ".join(sorted(f"`{code}`" for code in codes if code))
-    return f"The presets ran with the code of {told}." if told else "Lines do not say which code the presets ran with."
+    codes = Counter(line.get("code") for preset in presets for line in runs.by_procedure[preset].values())
+    told = ", ".join(f"`{code}` ({count} runs)" for code, count in codes.most_common() if code)
+    if not told:
+        return "Lines do not say which code the presets ran with."
+    return f"The presets ran with the code of {told}.{_agreement(runs, presets)}"
+
+
+def _agreement(runs: Runs, presets: Iterable[str]) -> str:
+    """How the runs that were made with two revisions differ."""
+    pairs = [(old, new) for old, new in runs.made_anew if new["procedure"] in presets]
+    if not pairs:
+        return ""
+    scores = over_tables(100 * (new["score"] - old["score"]) for old, new in pairs)
+    same = sum(old["kept"] == new["kept"] for old, new in pairs)
+    return (
+        f" {counted(len(pairs), 'run')} of an earlier revision were made anew: the later score minus the earlier one "
+        f"is {scores} points, and {same} keep the same number of columns. The later runs count."
+    )
+
+
+def _what_has_run(runs: Runs, presets: Sequence[str]) -> list[str]:
+    """How many tables each procedure has run on, split by split, and with which code the presets ran."""
+    if len(runs.splits) == 1:
+        return [_revisions(runs, presets), ""]
+    lines = [
+        "Splits are thirds of the rows that do not overlap. Split 0 is there for all tables; further splits and "
+        "`standard` were run in the order of the time that `quick` took on split 0, the quickest table first, until "
+        "the time was over (`python -m benchmarks.presets --quickest-first`), so no score had a say in what was run. "
+        f"{_revisions(runs, presets)}",
+        "",
+        "Tables that have run:",
+        "",
+        f"| split | {' | '.join([*presets, BEST_PLAIN, *PEERS])} |",
+        "|---|" + "---|" * (len(presets) + 1 + len(PEERS)),
+    ]
+    for split in runs.splits:
+        counts = (
+            sum(key[1] == split for key in runs.by_procedure.get(name, {})) for name in [*presets, BEST_PLAIN, *PEERS]
+        )
+        lines.append(f"| {split} | {' | '.join(str(count) for count in counts)} |")
+    return [*lines, ""]
 
 
 def _left_out(runs: Runs, presets: Iterable[str]) -> str:
@@ -319,21 +384,77 @@ def _means(runs: Runs, procedures: Iterable[str]) -> list[str]:
         gaps = runs.gaps(name)
         if not gaps:
             continue
-        excess = list(runs.excess(name).values())
-        reach = interval(excess)
-        told = f"{over_tables(excess).mean:+.1f}" + ("" if reach is None else f" ({reach[0]:+.1f} to {reach[1]:+.1f})")
-        kept = [shares(runs, name, many) for many in (True, False)]
         seconds = [runs.mean(name, table, "seconds") for table in gaps]
         cells = [
             f"**{name}**" if name in STUDIES else name,
             str(len(gaps)),
             "" if name == BEST_PLAIN else str(over_tables(gap.mean for gap in gaps.values())),
-            *(percent(median(each)) if each else "" for each in kept),
-            told,
+            *_kept_and_claimed(runs, name),
             f"{readable_seconds(median(seconds))} ({readable_seconds(max(seconds))})",
         ]
         lines.append(f"| {' | '.join(cells)} |")
     return lines
+
+
+def _kept_and_claimed(runs: Runs, procedure: str) -> list[str]:
+    """Median shares of the columns kept, of wide tables and of others, and the claim minus the score."""
+    kept = [shares(runs, procedure, many) for many in (True, False)]
+    excess = list(runs.excess(procedure).values())
+    reach = interval(excess)
+    told = f"{over_tables(excess).mean:+.1f}" + ("" if reach is None else f" ({reach[0]:+.1f} to {reach[1]:+.1f})")
+    return [*(percent(median(each)) if each else "" for each in kept), told]
+
+
+def clear_losses(runs: Runs, preset: str) -> list[str]:
+    """Tables on which a preset is more than max(2 points, 2 paired standard errors) below the best plain pipeline."""
+    return [table for table, gap in runs.gaps(preset).items() if gap.mean < -max(2.0, 2 * gap.error)]
+
+
+def _splits_apart(runs: Runs, presets: Sequence[str]) -> list[str]:
+    """The presets on each split: the rules were compared on the rows that split 0 keeps apart, not on the others."""
+    if len(runs.splits) == 1:
+        return []
+    lines = [
+        "Each split alone. The rules of the presets were compared on split 0 of many of these tables, so the others "
+        "are the fairer judges of these rules:",
+        "",
+        "| preset | split | tables | score minus best plain | clear losses | share kept, wide | share kept, others | "
+        "claim minus score (95% interval) |",
+        "|---|---|---|---|---|---|---|---|",
+    ]
+    for preset in presets:
+        for split in runs.splits:
+            alone = runs.only(split)
+            if gaps := alone.gaps(preset):
+                told = [str(len(gaps)), str(over_tables(gap.mean for gap in gaps.values()))]
+                told += [str(len(clear_losses(alone, preset))), *_kept_and_claimed(alone, preset)]
+                lines.append(f"| {preset} | {split} | {' | '.join(told)} |")
+    return [*lines, ""]
+
+
+def _beside_peers(runs: Runs, presets: Sequence[str]) -> list[str]:
+    """Each preset and each selecting peer, on the tables and splits that both have run on."""
+    lines = [
+        "## Beside peers that select columns",
+        "",
+        "On the tables and splits that both have run on; shares and times are medians.",
+        "",
+        "| preset | peer | tables | score minus the peer's | share kept | the peer's | seconds | the peer's |",
+        "|---|---|---|---|---|---|---|---|",
+    ]
+    for preset in presets:
+        for peer in PEERS:
+            pairs = runs.pairs(preset, peer)
+            if not pairs:
+                continue
+            tables = {own["table"] for own, _ in pairs}
+            gap = over_tables(runs.gaps(preset, peer)[table].mean for table in tables)
+            cells = [str(len(tables)), str(gap)]
+            sides = list(zip(*pairs, strict=True))
+            cells += [percent(median(line["kept"] / line["columns"] for line in side)) for side in sides]
+            cells += [readable_seconds(median(line["seconds"] for line in side)) for side in sides]
+            lines.append(f"| {preset} | {peer} | {' | '.join(cells)} |")
+    return [*lines, ""]
 
 
 def _by_table(runs: Runs, presets: list[str]) -> list[str]:

@@ -63,6 +63,14 @@ def test_a_run_is_a_line_and_is_not_run_again(tmp_path):
     assert keys_to_run(["diabetes"], 1, ["all columns, logistic"], path) == []  # it tells classes apart
 
 
+def test_tables_that_take_the_least_time_come_first_if_asked_for(tmp_path):
+    path = tmp_path / "runs.jsonl"
+    times = {"wine": 9.0, "sonar": 3.0}
+    path.write_text("".join(json.dumps(line(table, "quick", 1, 1, 9, seconds=s)) + "\n" for table, s in times.items()))
+    keys = keys_to_run(["colon", "wine", "sonar"], 2, ["quick"], path, quickest_first=True)
+    assert keys == [("colon", 0, "quick"), ("sonar", 1, "quick"), ("wine", 1, "quick"), ("colon", 1, "quick")]
+
+
 def stubborn():
     for _ in range(2):
         try:
@@ -134,6 +142,25 @@ def test_the_page_gives_figures_and_what_did_not_run(runs):
     assert "| **quick** | 2 | -5.0 ± 5.0 | 2% | 50% | +0.0 (-50.8 to +50.8) |" in told
     assert "| narrow (numbers) | 100 x 20 | 90.0 | 80.0 / 10 / 1 | 90.0 / 5 / 1 |" in told
     assert "- L1-CV, wide: too slow: longer than 9 s" in told
+
+
+def test_each_split_is_shown_alone_and_what_was_run_twice_is_compared(runs):
+    again = [
+        line("narrow", "quick", 0.90, 0.84, 10) | {"code": "bbb"},
+        line("narrow", "all columns, ridge", 0.92, 0.90, 20, split=1),
+        line("narrow", "quick", 0.93, 0.95, 4, split=1) | {"code": "bbb"},
+    ]
+    told = page(Runs([*runs.lines, *again]))
+    assert "the later score minus the earlier one is +10.0 points, and 1 keep the same number of columns" in told
+    assert "| 0 | 2 | 2 | 1 | 1 | 0 | 0 |" in told
+    assert "| 1 | 1 | 1 | 0 | 0 | 0 | 0 |" in told
+    assert "| quick | 0 | 2 | +0.0 ± 0.0 | 0 | 2% | 50% |" in told
+    assert "| quick | 1 | 1 | +1.0 | 0 |  | 20% | +2.0 |" in told
+
+
+def test_a_peer_is_compared_on_the_tables_and_splits_of_both(runs):
+    assert [(own["score"], its["score"]) for own, its in runs.pairs("quick", "RFECV")] == [(0.80, 0.90)]
+    assert "| quick | RFECV | 1 | -10.0 | 50% | 25% | 1 s | 1 s |" in page(runs)
 
 
 def test_fresh_tables_are_averaged_alone_too(runs):
