@@ -25,7 +25,7 @@ if TYPE_CHECKING:
         scales_columns,
         slow_words,
     )
-    from fewer._estimators._forests import fitted, forest_importances, predicted
+    from fewer._estimators._forests import boosting_gains, fitted, forest_importances, predicted
     from fewer._estimators._halves import expected_false_bound, number_for_bound, paired_halves, paired_stretches
     from fewer._estimators._prediction_scores import (
         asks_for_predictions,
@@ -106,6 +106,7 @@ __all__ = [
     "StrOptions",
     "asks_for_predictions",
     "beside_of",
+    "boosting_gains",
     "by_column",
     "check_feature_names",
     "check_feature_names_in",

@@ -64,6 +64,22 @@ def forest_importances(forest: Any) -> np.ndarray:
     return np.asarray(mean / np.sum(mean))
 
 
+def boosting_gains(model: Any) -> np.ndarray | None:
+    """How much the splits on each column lower the loss of scikit-learn's histogram boosting, as shares of the total.
+
+    None for other models: this one has no ``feature_importances_``. Without any split, all shares are 0.
+    """
+    if not hasattr(model, "_predictors"):
+        return None
+    found = np.zeros(model.n_features_in_)
+    for tree in (each for step in model._predictors for each in step):
+        splits = tree.nodes[tree.nodes["is_leaf"] == 0]
+        np.add.at(found, splits["feature_idx"], np.maximum(splits["gain"], 0.0))
+    if model.is_categorical_ is not None and model._preprocessor is not None:  # it puts categories first
+        found[np.argsort(~model.is_categorical_, kind="stable")] = found.copy()
+    return found / (found.sum() or 1.0)
+
+
 def _is_extra_trees(estimator: Any) -> bool:
     from sklearn.ensemble import ExtraTreesClassifier, ExtraTreesRegressor
 

@@ -3,7 +3,12 @@
 import numpy as np
 import pytest
 from scipy import sparse
-from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier
+from sklearn.ensemble import (
+    GradientBoostingClassifier,
+    HistGradientBoostingClassifier,
+    HistGradientBoostingRegressor,
+    RandomForestClassifier,
+)
 from sklearn.linear_model import Lasso
 from sklearn.model_selection import cross_val_score
 from sklearn.neighbors import KNeighborsClassifier
@@ -149,6 +154,36 @@ def test_parity_is_seen_by_a_deep_tree():
     X, y = parity()
     select = EmbeddedSelector(DecisionTreeClassifier(random_state=0), max_features=2).fit(X, y)
     assert select.get_support(indices=True).tolist() == [0, 1]
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_histogram_boosting_ranks_columns_by_the_gain_of_their_splits(n_classes):
+    X, _ = two_useful()
+    y = np.digitize(X[:, 3] + 0.5 * X[:, 17], [0.0, 0.7][: n_classes - 1])
+    boosting = HistGradientBoostingClassifier(max_iter=20, max_depth=2, random_state=0)
+    select = EmbeddedSelector(boosting, max_features=2).fit(X, y)
+    assert select.get_support(indices=True).tolist() == [3, 17]
+    assert select.scores_.sum() == pytest.approx(1)
+    assert select.scores_[3] > 2 * select.scores_[17] > 10 * np.median(select.scores_)
+    # With the squared loss and one tree, the gain of the only split is the decrease of the sum of squares.
+    stump = HistGradientBoostingRegressor(max_iter=1, max_depth=1, min_samples_leaf=1, early_stopping=False)
+    select = EmbeddedSelector(stump).fit(X, X[:, 5] > 0.1)
+    assert select.get_support(indices=True).tolist() == [5]
+    assert select.scores_[5] == 1
+
+
+def test_gains_of_categories_belong_to_their_columns():
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.normal(size=300), rng.integers(0, 4, 300), rng.normal(size=300)])
+    y = np.isin(X[:, 1], [0, 2]) ^ (rng.random(300) < 0.1) | (X[:, 2] > 1)
+    boosting = HistGradientBoostingClassifier(max_iter=10, categorical_features=[1], random_state=0)
+    assert EmbeddedSelector(boosting).fit(X, y).ranking_.tolist() == [3, 1, 2]
+
+
+def test_boosting_without_any_split_uses_no_column():
+    X, y = two_useful(n_rows=20)
+    with pytest.warns(UserWarning, match="uses no column"):
+        EmbeddedSelector(HistGradientBoostingClassifier(max_iter=3)).fit(X, y)
 
 
 def test_what_cannot_be_done_is_told():

@@ -11,7 +11,7 @@ from sklearn.base import MetaEstimatorMixin, clone, is_classifier
 from sklearn.svm import LinearSVC
 from sklearn.utils import check_random_state, get_tags
 
-from fewer._estimators import HasMethods, Interval, encoded_classes, fit_context, warn_caller
+from fewer._estimators import HasMethods, Interval, boosting_gains, encoded_classes, fit_context, warn_caller
 from fewer.catalogue import method
 from fewer.select._selector import Selector, ranks_of_order, sampled_rows
 
@@ -36,11 +36,13 @@ def model_scores(model: Any, n_columns: int) -> np.ndarray:
     last = model[-1] if hasattr(model, "steps") else model
     found = getattr(last, "feature_importances_", None)
     if found is None:
+        found = boosting_gains(last)
+    if found is None:
         weights = getattr(last, "coef_", None)
         if weights is None:
             raise TypeError(
                 f"{type(last).__name__} has no importances: after fit it has neither "
-                "feature_importances_ nor coef_. Take a tree, a forest, or a linear model."
+                "feature_importances_ nor coef_. Take a tree, a forest, boosting, or a linear model."
             )
         weights = weights.toarray() if hasattr(weights, "toarray") else np.asarray(weights)
         found = np.abs(np.atleast_2d(weights)).sum(axis=0)
@@ -69,8 +71,9 @@ class EmbeddedSelector(MetaEstimatorMixin, Selector):
     Parameters
     ----------
     estimator : estimator
-        The model that chooses: a tree, a forest, or a linear model such as LinearSVC, alone or as the last step of a
-        pipeline that keeps the columns.
+        The model that chooses: a tree, a forest, gradient boosting (also HistGradientBoostingClassifier and
+        HistGradientBoostingRegressor, which have no importances in scikit-learn), or a linear model such as LinearSVC,
+        alone or as the last step of a pipeline that keeps the columns.
     threshold : float or None, default=None
         Keep columns whose score is above this. None keeps every column that the model uses: in a node of a tree, or
         with a weight that is not zero.
@@ -91,7 +94,8 @@ class EmbeddedSelector(MetaEstimatorMixin, Selector):
     learner_ : estimator or None
         What was fitted on the columns kept, if anything was.
     scores_ : ndarray of shape (n_features,)
-        Importance of each column, or the sum of its absolute weights over the classes.
+        Importance of each column, or the sum of its absolute weights over the classes. For histogram boosting, the
+        share of the gain of all splits.
     ranking_ : ndarray of shape (n_features,)
         Rank of each column, 1 for the best: columns that are used come first, then by score; of equals, the one with
         the lowest index comes first.
