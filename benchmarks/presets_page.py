@@ -16,6 +16,7 @@ import typer
 
 from benchmarks.presets import PEERS, PLAIN, RESULTS, STUDIES, lines_of
 from benchmarks.presets_tables import TABLES
+from benchmarks.presets_times import times_table
 from benchmarks.table import readable_seconds
 from fewer._wording import counted
 
@@ -279,6 +280,7 @@ def page(runs: Runs) -> str:
             f"| {what} | {'yes' if reached else '**no**'} | {figure} |" for what, reached, figure in goals(runs, preset)
         ]
         lines += [""]
+    lines += _times_section()
     lines += frontier_section() if FRONTIER.exists() else []
     lines += ["## Table by table", "", "Score / columns kept / seconds.", "", *_by_table(runs, presets), ""]
     return "\n".join([*lines, *_troubles(runs)]).rstrip() + "\n"
@@ -332,6 +334,22 @@ def _what_has_run(runs: Runs, presets: Sequence[str]) -> list[str]:
 def _left_out(runs: Runs, presets: Iterable[str]) -> str:
     few = {preset: len(runs.gaps(preset)) for preset in STUDIES if preset not in presets}
     return "".join(f" `{preset}` has run on {n} of the tables so far, too few to show." for preset, n in few.items())
+
+
+def _times_section() -> list[str]:
+    table = times_table()
+    if not table:
+        return []
+    return [
+        "## Time and memory",
+        "",
+        "`python -m benchmarks.presets_times`: the command `fewer study` with two workers, from its start to the "
+        "report. A goal of so many seconds on two free cores is reached if the wall time or the processor time of all "
+        "processes is within it; load is the machine's average of five minutes, 2 being all that it can do.",
+        "",
+        *table,
+        "",
+    ]
 
 
 def frontier_section() -> list[str]:

@@ -1,6 +1,7 @@
 """The benchmark of the presets: rows kept apart once, scores row by row, runs that are not repeated, goals."""
 
 import json
+import os
 
 import numpy as np
 import pytest
@@ -161,6 +162,20 @@ def test_each_split_is_shown_alone_and_what_was_run_twice_is_compared(runs):
 def test_a_peer_is_compared_on_the_tables_and_splits_of_both(runs):
     assert [(own["score"], its["score"]) for own, its in runs.pairs("quick", "RFECV")] == [(0.80, 0.90)]
     assert "| quick | RFECV | 1 | -10.0 | 50% | 25% | 1 s | 1 s |" in page(runs)
+
+
+def test_times_are_within_a_goal_by_wall_or_processor_time(tmp_path):
+    from benchmarks.presets_times import resident_bytes, times_table
+
+    path = tmp_path / "times.jsonl"
+    one = {"wall": 99.0, "processor": 14.0, "gigabytes": 0.5, "load": 9.0, "code": "abc"}
+    last = one | {"case": "1,000,000 x 100, quick", "wall": 300.0, "processor": 500.0, "gigabytes": 4.2}
+    path.write_text(f"{json.dumps(one | {'case': '217 x 228, quick'})}\n{json.dumps(last)}\n")
+    first, second = times_table(path)[2:]
+    assert first == "| 217 x 228, quick | 15 s | yes | 99 s | 14 s | 0.5 GB | 9.0 | `abc` |"
+    assert second.startswith("| 1,000,000 x 100, quick | 360 s, 4 GB | **no** |")
+    assert times_table(tmp_path / "none.jsonl") == []
+    assert 1e7 < resident_bytes(os.getpid()) < 1e11
 
 
 def test_fresh_tables_are_averaged_alone_too(runs):
