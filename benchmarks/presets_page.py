@@ -345,7 +345,8 @@ def _times_section() -> list[str]:
         "",
         "`python -m benchmarks.presets_times`: the command `fewer study` with two workers, from its start to the "
         "report. A goal of so many seconds on two free cores is reached if the wall time or the processor time of all "
-        "processes is within it; load is the machine's average of five minutes, 2 being all that it can do.",
+        "processes is within it. Load is the machine's average of five minutes: on a busy machine, a longer time "
+        "shows nothing.",
         "",
         *table,
         "",

@@ -169,9 +169,11 @@ def test_times_are_within_a_goal_by_wall_or_processor_time(tmp_path):
 
     path = tmp_path / "times.jsonl"
     one = {"wall": 99.0, "processor": 14.0, "gigabytes": 0.5, "load": 9.0, "code": "abc"}
+    busy = one | {"case": "217 x 228, standard", "wall": 99.0, "processor": 90.0}
     last = one | {"case": "1,000,000 x 100, quick", "wall": 300.0, "processor": 500.0, "gigabytes": 4.2}
-    path.write_text(f"{json.dumps(one | {'case': '217 x 228, quick'})}\n{json.dumps(last)}\n")
-    first, second = times_table(path)[2:]
+    path.write_text(f"{json.dumps(one | {'case': '217 x 228, quick'})}\n{json.dumps(busy)}\n{json.dumps(last)}\n")
+    first, middle, second = times_table(path)[2:]
+    assert middle.startswith("| 217 x 228, standard | 60 s | **not shown** |")
     assert first == "| 217 x 228, quick | 15 s | yes | 99 s | 14 s | 0.5 GB | 9.0 | `abc` |"
     assert second.startswith("| 1,000,000 x 100, quick | 360 s, 4 GB | **no** |")
     assert times_table(tmp_path / "none.jsonl") == []
