@@ -50,11 +50,11 @@ class Runs:
         found: dict[tuple[str, int, str], Line] = {}
         self.made_anew: list[tuple[Line, Line]] = []
         for line in lines:
-            key = line["table"], line["split"], line["procedure"]
-            earlier = found.get(key)
+            run = line["table"], line["split"], line["procedure"]
+            earlier = found.get(run)
             if earlier is not None and (earlier["status"], line["status"]) == ("ok", "ok"):
                 self.made_anew.append((earlier, line))
-            found[key] = line
+            found[run] = line
         lines = list(found.values())
         self.lines = lines
         self.troubles = [line for line in lines if line["status"] != "ok"]
