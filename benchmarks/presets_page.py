@@ -311,9 +311,9 @@ def _agreement(runs: Runs, presets: Iterable[str]) -> str:
 def _what_has_run(runs: Runs, presets: Sequence[str]) -> list[str]:
     """How many tables each procedure has run on, split by split, and with which code the presets ran."""
     if len(runs.splits) == 1:
-        return [_revisions(runs, presets), ""]
+        return [_revisions(runs, presets)]
     lines = [
-        "Splits are thirds of the rows that do not overlap. Split 0 is there for all tables; further splits and "
+        "Splits are thirds of the rows that do not overlap. Split 0 was run on all tables; further splits and "
         "`standard` were run in the order of the time that `quick` took on split 0, the quickest table first, until "
         "the time was over (`python -m benchmarks.presets --quickest-first`), so no score had a say in what was run. "
         f"{_revisions(runs, presets)}",
@@ -328,7 +328,7 @@ def _what_has_run(runs: Runs, presets: Sequence[str]) -> list[str]:
             sum(key[1] == split for key in runs.by_procedure.get(name, {})) for name in [*presets, BEST_PLAIN, *PEERS]
         )
         lines.append(f"| {split} | {' | '.join(str(count) for count in counts)} |")
-    return [*lines, ""]
+    return lines
 
 
 def _left_out(runs: Runs, presets: Iterable[str]) -> str:
@@ -484,17 +484,16 @@ def _by_table(runs: Runs, presets: list[str]) -> list[str]:
     ]
     for table, line in runs.tables.items():
         size = f"{line['rows']:,} x {line['columns']:,}"
-        plain = f"{100 * runs.mean(BEST_PLAIN, table, 'score'):.1f}"
-        cells = [_figures(runs, name, table) for name in names]
-        lines.append(f"| {table} ({line['kind']}) | {size} | {plain} | {' | '.join(cells)} |")
+        for plain in runs.of(BEST_PLAIN, table):
+            split = plain["split"]
+            cells = [_figures(runs.by_procedure.get(name, {}).get((table, split))) for name in names]
+            which = f"{table} ({line['kind']})" if split == 0 else f"{table}, split {split}"
+            lines.append(f"| {which} | {size} | {100 * plain['score']:.1f} | {' | '.join(cells)} |")
     return lines
 
 
-def _figures(runs: Runs, procedure: str, table: str) -> str:
-    if not runs.of(procedure, table):
-        return ""
-    score, kept, seconds = (runs.mean(procedure, table, field) for field in ("score", "kept", "seconds"))
-    return f"{100 * score:.1f} / {kept:.0f} / {seconds:.0f}"
+def _figures(line: Line | None) -> str:
+    return "" if line is None else f"{100 * line['score']:.1f} / {line['kept']} / {line['seconds']:.0f}"
 
 
 def _troubles(runs: Runs) -> list[str]:
@@ -520,7 +519,8 @@ def draw(runs: Runs, path: Path) -> None:
     figure = Figure(figsize=(4.8 * len(presets), 4.4), layout="constrained", dpi=160)
     for axes, preset in zip(figure.subplots(1, len(presets), squeeze=False, sharey=True)[0], presets, strict=True):
         for table, gap in runs.gaps(preset).items():
-            plain, own = (100 * runs.mean(name, table, "score") for name in (BEST_PLAIN, preset))
+            own = 100 * runs.mean(preset, table, "score")
+            plain = own - gap.mean  # on the same splits
             share = runs.share(preset, table)
             colour = RED if gap.mean < -2 * gap.error else BLUE
             ends = {"xy": (share, own), "xytext": (1.0, plain)}
