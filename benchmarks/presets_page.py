@@ -316,6 +316,7 @@ def _what_has_run(runs: Runs, presets: Sequence[str]) -> list[str]:
         "Splits are thirds of the rows that do not overlap. Split 0 was run on all tables; further splits and "
         "`standard` were run in the order of the time that `quick` took on split 0, the quickest table first, until "
         "the time was over (`python -m benchmarks.presets --quickest-first`), so no score had a say in what was run. "
+        "These later runs shared a busy machine, where processor times are up to twice as long. "
         f"{_revisions(runs, presets)}",
         "",
         "Tables that have run:",
