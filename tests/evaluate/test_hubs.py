@@ -32,6 +32,7 @@ from fewer.evaluate import (
 from fewer.evaluate.hubs._hubness import betweenness
 from fewer.evaluate.hubs._occurrences import log_normal_tail
 from fewer.learn import HarmonicClassifier, HubnessWeightedKNeighborsClassifier
+from tolerances import rounding
 
 
 def listed_by_hand(X, k):
@@ -50,7 +51,7 @@ def test_exact_neighbours_are_those_of_all_differences(n_rows, shift, unit):
     neighbours, distances = nearest_neighbours(X, 6)
     np.testing.assert_array_equal(neighbours, listed_by_hand(X / unit, 6))
     expected = np.linalg.norm((X[:, None] - X[neighbours]) / unit, axis=2) * unit
-    np.testing.assert_allclose(distances, expected, rtol=1e-12)
+    np.testing.assert_allclose(distances, expected, rtol=rounding(9))  # of differences, which are taken first
 
 
 def test_of_equal_distances_the_smaller_row_number_comes_first():
@@ -181,8 +182,9 @@ def test_duplicate_rows_do_not_change_the_dimension():
     doubled = np.r_[X, X[:100]]
     expected = mle_intrinsic_dimension(X)
     assert 3 < expected < 4.5
-    np.testing.assert_allclose(mle_intrinsic_dimension(doubled), expected, rtol=1e-12)
-    np.testing.assert_allclose(HubnessAnalyzer().fit(doubled).intrinsic_dim_, expected, rtol=1e-12)
+    tolerance = rounding(300 * 12)  # the same distances to twelve neighbours each, summed in another order of the rows
+    np.testing.assert_allclose(mle_intrinsic_dimension(doubled), expected, rtol=tolerance)
+    np.testing.assert_allclose(HubnessAnalyzer().fit(doubled).intrinsic_dim_, expected, rtol=tolerance)
     np.testing.assert_allclose(mle_intrinsic_dimension(sparse.csr_array(doubled)), expected, rtol=1e-6)
     given = mle_intrinsic_dimension(pairwise_distances(X), metric="precomputed")
     np.testing.assert_allclose(given, expected, rtol=1e-6)
@@ -192,7 +194,8 @@ def test_duplicate_rows_do_not_change_the_dimension():
 def test_secondary_distances_are_symmetric_and_have_fewer_hubs(method):
     X = np.random.default_rng(0).normal(size=(600, 60))
     D = secondary_distances(X, method)
-    np.testing.assert_allclose(D, D.T, atol=1e-12)
+    # The probability that a normal distribution leaves beyond a distance, in units of a spread that is a 15th of it.
+    np.testing.assert_allclose(D, D.T, rtol=0, atol=rounding(len(X), condition=15))
     assert (D.diagonal() == 0).all()
     assert D.min() == 0
     assert D.max() <= 1
@@ -207,7 +210,9 @@ def test_local_scaling_is_its_formula():
     D = pairwise_distances(X)
     kth = np.sort(D, axis=1)[:, 4]
     expected = 1 - np.exp(-(D**2) / np.outer(kth, kth))
-    np.testing.assert_allclose(secondary_distances(X, "local_scaling", 4), expected, atol=1e-12)
+    # The peer's squared distances are squares of lengths less products; the exponent has them over those of the kth.
+    tolerance = rounding(5, condition=(X**2).sum(axis=1).max() / kth.min() ** 2)
+    np.testing.assert_allclose(secondary_distances(X, "local_scaling", 4), expected, rtol=0, atol=tolerance)
 
 
 def test_rows_with_many_equals_have_finite_corrected_distances():
@@ -239,7 +244,7 @@ def test_uniform_votes_are_those_of_scikit_learn():
     X, y = rng.normal(size=(150, 10)), rng.integers(3, size=150)
     new = rng.normal(size=(60, 10))
     ours = HubnessWeightedKNeighborsClassifier(7, weights="uniform").fit(X, y).predict_proba(new)
-    np.testing.assert_allclose(ours, KNeighborsClassifier(7).fit(X, y).predict_proba(new), atol=1e-12)
+    np.testing.assert_allclose(ours, KNeighborsClassifier(7).fit(X, y).predict_proba(new), rtol=0, atol=rounding(7))
 
 
 def test_sample_weights_are_largest_for_usual_rows():
