@@ -30,7 +30,7 @@ def draws_of(rows=ROWS, n_draws=500, seed=1, spread=0.2):
 
 
 def apart(log_lik):
-    """How far rounding may bring two ways to sum the draws of a row: the logarithm of a mean moves by its relative error."""
+    """How far rounding may bring two sums over the draws of a row: a logarithm moves by the relative error."""
     return rounding(len(log_lik), np.abs(log_lik).max())
 
 

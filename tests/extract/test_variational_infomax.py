@@ -136,7 +136,9 @@ def test_the_inverse_of_weighted_products_of_rows(size):
     Z, roots, rows = rng.normal(size=(size + 5, 10)), rng.random(size), rng.permutation(size + 5)[:size]
     found, log_det = gram_inverse(Z @ Z.T, rows, roots, 0.1)
     G = roots[:, None] * (Z[rows] @ Z[rows].T) * roots + 0.1 * np.eye(size)
-    np.testing.assert_allclose(found, np.linalg.inv(G), atol=1e-11)
+    # Ten products in an entry, then steps of an inverse whose largest entries are at most 1 / 0.1.
+    tolerance = rounding(size + 10, 1 / 0.1, np.linalg.cond(G))
+    np.testing.assert_allclose(found, np.linalg.inv(G), rtol=0, atol=tolerance)
     assert log_det == pytest.approx(np.linalg.slogdet(G)[1])
 
 

@@ -182,7 +182,8 @@ def test_odd_series(switch):
     assert not proba[:, :, 1].any()
     kept = [0, 2, 3]
     assert np.array_equal(proba[:, kept][:, :, kept], np.asarray(alone.edge_proba_))
-    assert found.score(constant) == pytest.approx(alone.score(switch.X), rel=1e-12)
+    # The same networks; a mean over 300 rows of sums over the columns, of which the constant one adds log 1.
+    assert found.score(constant) == pytest.approx(alone.score(switch.X), rel=rounding(300 * 4))
     with pytest.warns(UserWarning, match="Column 1 is constant"):
         changing = NonStationaryDBN(**QUICK).fit(constant)
     assert not changing.best_networks_[:, 1].any()
