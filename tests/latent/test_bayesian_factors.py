@@ -17,6 +17,7 @@ from fewer.latent.factors._bayesian_factors import (
     variational_step,
 )
 from fewer.latent.factors._factor_model import Factors, rows_of
+from tolerances import rounding
 
 LOADINGS, MEANS, NOISE = 1.0, 0.1, 1.0  # rows that the default priors count for
 FEW = np.array([[1.0, 2.0, 0.5], [3.0, 5.5, -1.0], [2.0, 4.0, np.nan]])
@@ -221,7 +222,8 @@ def test_no_other_stretch_of_the_factors_raises_the_bound_more():
     for _ in range(2000):
         belief, bound = variational_step(rows, priors, belief)
     after, later = variational_step(rows, priors, belief)
-    assert later == pytest.approx(bound, rel=1e-12)
+    # Of 2,000 steps, all but the first few hundred change nothing that rounding leaves: sums over 200 entries.
+    assert later == pytest.approx(bound, rel=rounding(200, condition=10))
     again = stretched(after, expected_posterior(rows, after), rows, priors)
     one, two = after.means[:, :2], again.means[:, :2]  # up to a rotation
     np.testing.assert_allclose(two @ two.T, one @ one.T, rtol=1e-5, atol=1e-7)

@@ -221,7 +221,7 @@ def test_odd_tables():
     X[3] = np.nan
     model = LatentClass(2, n_init=2, random_state=0).fit(X)
     np.testing.assert_allclose(model.predict_proba(X)[3], model.weights_)
-    assert model.score_samples(X)[3] == pytest.approx(0, abs=1e-12)
+    assert model.score_samples(X)[3] == pytest.approx(0, abs=rounding(2))  # the logarithm of the sum of the weights
     assert len(model.categories_[1]) == 0
     assert model.sample(4, random_state=0)[0].shape == (4, 5)
     assert "class 1" in repr(model.profile())
@@ -346,4 +346,4 @@ def test_very_many_items_do_not_underflow():
     climber = ClassClimb(patterns, 2, (1.0, 1.0), np.zeros(600, dtype=bool))
     shares = np.where(codes[:, :, None] == 1, 0.3, 0.7) * np.ones(2)
     vector = np.concatenate([[0.5, 0.5], np.tile([[0.7], [0.3]], (600, 2)).ravel()])
-    assert climber.step(vector)[1] == pytest.approx(np.log(shares[:, :, 0]).sum(), rel=1e-12)
+    assert climber.step(vector)[1] == pytest.approx(np.log(shares[:, :, 0]).sum(), rel=rounding(shares.size))

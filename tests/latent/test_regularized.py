@@ -17,6 +17,7 @@ from fewer.latent import (
     l1linf_score,
     plot_states,
 )
+from tolerances import rounding
 
 
 def distributions(n_rows=40, n_components=3, seed=0):
@@ -80,7 +81,8 @@ def test_counts_and_operators():
     p = distributions()
     count = kl_project(np.log(p), AtMostCount(np.arange(10), 2, 1.0))
     assert count.q[:10, 2].sum() == pytest.approx(1.0, abs=1e-9)
-    assert np.abs(count.q[10:] - p[10:]).max() < 1e-12
+    # Nothing constrains these rows: the exponential of a logarithm, over a sum of three.
+    assert np.abs(count.q[10:] - p[10:]).max() < rounding(3)
 
     class Operator:
         b = np.array([1.0])
@@ -186,7 +188,7 @@ def test_known_labels_keep_their_component():
     assert np.mean(model.predict(X) == truth) > 0.93
     known = labels >= 0
     assert np.array_equal(model.q_[known].argmax(axis=1), labels[known])
-    assert model.q_[known].max(axis=1).min() > 1 - 1e-12
+    assert model.q_[known].max(axis=1).min() > 1 - rounding(2)
     with pytest.raises(ValueError, match="labels must be numbers of components, 0 to 1"):
         PosteriorRegularizedMixture(2).fit(X, labels=np.full(200, 5))
 
@@ -248,7 +250,7 @@ def test_group_sparsity_of_small_groups_is_left_alone():
     p = distributions()
     groups = np.repeat([0, 1], [30, 10])
     found = kl_project(np.log(p), L1LinfSparsity(groups, alpha=50))
-    assert np.abs(found.q[30:] - p[30:]).max() < 1e-12
+    assert np.abs(found.q[30:] - p[30:]).max() < rounding(3)
     assert l1linf_score(found.q[:30], groups[:30]) < l1linf_score(p[:30], groups[:30])
     assert l1linf_score(p, np.arange(40)) == pytest.approx(1.0)
 
