@@ -19,6 +19,7 @@ from fewer.learn import (
     proper_loss,
     zero_one_regret_bound,
 )
+from tolerances import rounding
 
 X, Y = load_breast_cancer(return_X_y=True)
 
@@ -73,7 +74,8 @@ def test_canonical_links_of_other_weights_are_found_numerically():
 def test_links_are_inverted_and_have_the_right_slopes(name):
     link = link_named(name)
     e = np.linspace(0.05, 0.95, 19)
-    np.testing.assert_allclose(link.probability(link.score(e)), e, atol=1e-12)
+    # The slopes of these links from 0.05 to 0.95 differ by less than a factor of ten.
+    np.testing.assert_allclose(link.probability(link.score(e)), e, rtol=0, atol=rounding(1, condition=10))
     np.testing.assert_allclose(link.slope(e), (link.score(e + 1e-6) - link.score(e - 1e-6)) / 2e-6, rtol=1e-6)
 
 

@@ -20,6 +20,7 @@ from fewer.learn import (
 )
 from fewer.learn.costs._costs import cheapest_step
 from fewer.theory import gaussian_plane_risk, min_risk_plane
+from tolerances import rounding
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(300, 4)) * [1, 10, 0.1, 1] + [0, 50, 0, -3]
@@ -119,11 +120,12 @@ def test_the_step_itself_is_minimised_from_each_start():
     cuts = np.append(X[:, 0], np.inf)[:, None]
     above = ((X[:, 0] >= cuts) != (signs > 0)) @ weights
     below = ((X[:, 0] < cuts) != (signs > 0)) @ weights
-    assert one.risk_ == pytest.approx(min(above.min(), below.min()) / 300, rel=1e-12)
+    # Whole numbers, over 300 in one place and as a mean in the other.
+    assert one.risk_ == pytest.approx(min(above.min(), below.min()) / 300, rel=rounding(1))
     smooth, step = (
         SigmoidRiskClassifier((1, 3), n_init=3, risk=risk, random_state=0).fit(X, Y) for risk in ("sigmoid", "step")
     )
-    assert step.risk_ == pytest.approx(step.expected_cost(X, Y), rel=1e-12)
+    assert step.risk_ == pytest.approx(step.expected_cost(X, Y), rel=rounding(1))
     assert step.risk_ < smooth.expected_cost(X, Y)
 
 

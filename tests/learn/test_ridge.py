@@ -14,6 +14,7 @@ from sklearn.preprocessing import scale
 from fewer.learn import RidgePathClassifierCV, RidgePathRegressorCV
 from fewer.learn.ridge._newton import LogLoss, SoftmaxLoss, ridge_path
 from fewer.learn.ridge._tables import prepared_table
+from tolerances import rounding
 
 
 def wide(n_classes=3, n_rows=40, n_columns=120, seed=0):
@@ -63,7 +64,7 @@ def test_every_point_of_every_fold_is_within_the_tolerance_of_its_minimum():
     exact = list(ridge_path(table, SoftmaxLoss(y), weights, penalties, tol=1e-12, max_iter=50))
     for rough, minimum in zip(path, exact, strict=True):
         assert (rough.objectives <= minimum.objectives * (1 + 1e-4)).all()
-        assert (minimum.objectives <= rough.objectives * (1 + 1e-12)).all()
+        assert (minimum.objectives <= rough.objectives * (1 + rounding(X.size))).all()
 
 
 def test_folds_learn_from_their_training_rows_alone():
@@ -335,4 +336,6 @@ def test_slopes_and_curvatures_are_derivatives(loss, n_classes):
     for output in range(loss.n_outputs):
         unit = np.zeros_like(z)
         unit[..., output] = 1.0
-        np.testing.assert_allclose(loss.diagonal(terms)[..., output], loss.curved(terms, unit)[..., output], atol=1e-12)
+        found, expected = loss.diagonal(terms)[..., output], loss.curved(terms, unit)[..., output]
+        # Second derivatives are at most one: p (1 - p) in one place, p less a sum over the outputs in the other.
+        np.testing.assert_allclose(found, expected, rtol=0, atol=rounding(loss.n_outputs + 1))

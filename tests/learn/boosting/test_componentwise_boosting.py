@@ -127,7 +127,8 @@ def test_a_perfect_fit_ends_the_steps():
     model = ComponentwiseBoostingRegressor(n_estimators=50, learning_rate=1.0).fit(X, 3 * X[:, 0])
     assert model.n_estimators_ < 5
     assert model.set_n_estimators(100).n_estimators_ < 5
-    assert model.risk_[-1] == pytest.approx(0, abs=1e-20)
+    # The mean square of what rounding leaves of targets up to 57, after sums of 20.
+    assert 0 <= model.risk_[-1] < rounding(20, 57) ** 2
 
 
 def test_slopes_and_constants_are_those_of_the_prediction(diabetes):

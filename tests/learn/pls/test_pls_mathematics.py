@@ -21,12 +21,17 @@ def test_products_are_centred_where_the_means_are_small_and_a_copy_where_not(shi
     # Where the mean is small, the squares are those about zero less those of the mean: 1 + shift^2 times as large.
     condition = 1 + shift**2 if by_products else 1
     np.testing.assert_allclose(lean.square, exact.square, rtol=rounding(X.size, condition=condition))
-    np.testing.assert_allclose(lean.times(V), exact.times(V), atol=1e-11)
-    np.testing.assert_allclose(lean.times(V[:, 0]), exact.times(V)[:, 0], atol=1e-11)
-    np.testing.assert_allclose(lean.back(T), exact.back(T), atol=1e-11)
-    np.testing.assert_allclose(lean.back(T[:, 0]), exact.back(T)[:, 0], atol=1e-11)
-    np.testing.assert_allclose(lean.row_products(), exact.row_products(), atol=1e-11)
-    np.testing.assert_allclose(lean.column_products(), exact.column_products(), atol=1e-11)
+    # Sums of at most 50 products, of the size of the table as it is where its means are taken off afterwards.
+    values = X if by_products else X - X.mean(axis=0)
+    lengths = [np.linalg.norm(values, axis=axis).max() for axis in (1, 0)]
+    for_V, for_T = (rounding(50, long * np.linalg.norm(each)) for long, each in zip(lengths, (V, T), strict=True))
+    for_rows, for_columns = (rounding(50, long**2) for long in lengths)
+    np.testing.assert_allclose(lean.times(V), exact.times(V), rtol=0, atol=for_V)
+    np.testing.assert_allclose(lean.times(V[:, 0]), exact.times(V)[:, 0], rtol=0, atol=for_V)
+    np.testing.assert_allclose(lean.back(T), exact.back(T), rtol=0, atol=for_T)
+    np.testing.assert_allclose(lean.back(T[:, 0]), exact.back(T)[:, 0], rtol=0, atol=for_T)
+    np.testing.assert_allclose(lean.row_products(), exact.row_products(), rtol=0, atol=for_rows)
+    np.testing.assert_allclose(lean.column_products(), exact.column_products(), rtol=0, atol=for_columns)
 
 
 @pytest.mark.parametrize("scale", [False, True])
@@ -43,7 +48,9 @@ def test_a_sparse_table_gives_the_products_of_a_dense_one(scale):
         (thin.row_products(), exact.row_products()),
         (thin.column_products(), exact.column_products()),
     ):
-        np.testing.assert_allclose(found, expected, atol=1e-11)
+        # Sums of at most 600 products; the sparse table's means, below its spread, are taken off afterwards.
+        tolerance = rounding(X.size, max(np.abs(expected).max(), np.linalg.norm(exact.values)))
+        np.testing.assert_allclose(found, expected, rtol=0, atol=tolerance)
 
 
 @pytest.mark.parametrize("form", [np.asarray, np.asfortranarray, sparse.csr_array])
@@ -146,10 +153,14 @@ def test_scores_are_orthogonal_and_given_by_the_rotations_and_weights_are_orthon
     found = nipals(CentredTable(X), y[:, None], 10)
     lengths = np.sqrt(found.squares)
     np.testing.assert_allclose(np.linalg.norm(found.scores, axis=0), lengths)
-    np.testing.assert_allclose((found.scores / lengths).T @ (found.scores / lengths), np.eye(10), atol=1e-11)
+    # Deflation leaves of a direction rounding of the largest; weights come from slopes by the whole table.
+    condition = np.linalg.norm(X) / lengths.min()
+    tolerance = rounding(max(shape), condition=condition)
+    units = found.scores / lengths
+    np.testing.assert_allclose(units.T @ units, np.eye(10), rtol=0, atol=tolerance)
     scale = np.linalg.norm(X, axis=1).max() * np.linalg.norm(found.rotations, axis=0).max()
     np.testing.assert_allclose(X @ found.rotations, found.scores, rtol=0, atol=rounding(max(shape), scale))
-    np.testing.assert_allclose(found.weights.T @ found.weights, np.eye(10), atol=1e-11)
+    np.testing.assert_allclose(found.weights.T @ found.weights, np.eye(10), rtol=0, atol=tolerance)
     np.testing.assert_allclose(found.x_loadings, X.T @ found.scores / found.squares, atol=1e-10)
     np.testing.assert_allclose(found.y_loadings[0], y @ found.scores / found.squares, atol=1e-10)
     assert (found.weights.max(axis=0) == np.abs(found.weights).max(axis=0)).all()
