@@ -54,7 +54,7 @@ def tanh_moments(mean: np.ndarray, variance: np.ndarray, slopes: bool = False) -
     """Moments of tanh of normal variables, by Gauss-Hermite quadrature.
 
     >>> moments = tanh_moments(np.array([0.0]), np.array([1e-4]))
-    >>> moments.first.round(6), moments.second.round(6)
+    >>> moments.first.round(6) + 0, moments.second.round(6)
     (array([0.]), array([0.0001]))
     """
     root = np.sqrt(variance)

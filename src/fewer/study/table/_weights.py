@@ -104,7 +104,7 @@ def fit_weighted(estimator: Any, X: Any, y: Any, weights: "np.ndarray | None") -
     >>> from sklearn.linear_model import LinearRegression
     >>> from fewer.study import fit_weighted
     >>> X, y = np.array([[0.0], [1.0], [1.0]]), np.array([0.0, 1.0, 3.0])
-    >>> fit_weighted(LinearRegression(), X, y, np.array([1.0, 3.0, 1.0])).predict(X).round(1)
+    >>> fit_weighted(LinearRegression(), X, y, np.array([1.0, 3.0, 1.0])).predict(X).round(1) + 0
     array([0. , 1.5, 1.5])
     """
     from sklearn import config_context
