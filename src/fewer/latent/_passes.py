@@ -62,25 +62,55 @@ def mixture_sums(rows: Rows, own: np.ndarray, other: np.ndarray) -> tuple[np.nda
     return sums, fits
 
 
-@njit(cache=True, nogil=True, fastmath=_SUMS)
+@njit(cache=True, nogil=True, inline="always")
+def _add_ratios(first, last, indices, data, own, other, sums, with_fit):
+    """Add the ``s`` of a row to ``sums``, and return its ``f``; a column that no component has is left out of ``s``."""
+    n_components, fit = own.size, 0.0
+    for place in range(first, last - 3, 4):  # four columns for each pass over the row's own arrays
+        one, two = other[indices[place]], other[indices[place + 1]]
+        three, four = other[indices[place + 2]], other[indices[place + 3]]
+        mixed_one, mixed_two, mixed_three, mixed_four = 0.0, 0.0, 0.0, 0.0
+        for k in range(n_components):
+            mixed_one += own[k] * one[k]
+            mixed_two += own[k] * two[k]
+            mixed_three += own[k] * three[k]
+            mixed_four += own[k] * four[k]
+        if with_fit:
+            fit += _log_term(data[place], mixed_one) + _log_term(data[place + 1], mixed_two)
+            fit += _log_term(data[place + 2], mixed_three) + _log_term(data[place + 3], mixed_four)
+        ratio_one, ratio_two = _ratio(data[place], mixed_one), _ratio(data[place + 1], mixed_two)
+        ratio_three, ratio_four = _ratio(data[place + 2], mixed_three), _ratio(data[place + 3], mixed_four)
+        for k in range(n_components):
+            sums[k] += ratio_one * one[k] + ratio_two * two[k] + ratio_three * three[k] + ratio_four * four[k]
+    for place in range(last - (last - first) % 4, last):
+        theirs = other[indices[place]]
+        mixed = 0.0
+        for k in range(n_components):
+            mixed += own[k] * theirs[k]
+        if with_fit:
+            fit += _log_term(data[place], mixed)
+        ratio = _ratio(data[place], mixed)
+        for k in range(n_components):
+            sums[k] += ratio * theirs[k]
+    return fit
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _ratio(count, mixed):
+    return count / mixed if mixed > 0.0 else 0.0
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _log_term(count, mixed):
+    if mixed > 0.0:
+        return count * math.log(mixed)
+    return -np.inf if count > 0.0 else 0.0
+
+
+@njit(cache=True, nogil=True, fastmath=_SUMS, error_model="numpy")
 def _mixture_sums(start, stop, indptr, indices, data, own, other, sums, fits):
-    n_components = own.shape[1]
     for row in range(start, stop):
-        mine, total = own[row], sums[row]
-        fit = 0.0
-        for place in range(indptr[row], indptr[row + 1]):
-            theirs = other[indices[place]]
-            mixed = 0.0
-            for k in range(n_components):
-                mixed += mine[k] * theirs[k]
-            if mixed > 0.0:
-                ratio = data[place] / mixed
-                for k in range(n_components):
-                    total[k] += ratio * theirs[k]
-                fit += data[place] * math.log(mixed)
-            elif data[place] > 0.0:
-                fit = -np.inf
-        fits[row] = fit
+        fits[row] = _add_ratios(indptr[row], indptr[row + 1], indices, data, own[row], other, sums[row], True)
 
 
 def mixture_fits(rows: Rows, own: np.ndarray, other: np.ndarray) -> np.ndarray:
@@ -124,14 +154,28 @@ def _shifted(value):
 @njit(cache=True, nogil=True, inline="always")
 def _digamma_tail(square):
     """``log(y) - 1 / (2 y) - digamma(y)`` from ``1 / y**2``."""
-    return square * (1 / 12 - square * (1 / 120 - square * (1 / 252 - square * (1 / 240 - square / 132))))
+    return square * (1 / 12 - square * (1 / 120 - square * (1 / 252 - square * (1 / 240 - square * (1 / 132)))))
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, error_model="numpy", inline="always")
 def exp_digamma(value):
-    """``exp(digamma(x))`` without a logarithm."""
-    high, inverse, _ = _shifted(max(value, _FLOOR))
-    return high * math.exp(-0.5 / high - _digamma_tail(1 / (high * high)) - inverse)
+    """``exp(digamma(x))`` without a branch or a call, so that loops over it are vectorised.
+
+    ``exp(-s) = exp(-s / 8192) ** 8192``, to twelve digits.
+    """
+    value = max(value, _FLOOR)
+    u = value * (value + 7.0)
+    low, high, shifted = u * (u + 6.0), (u + 10.0) * (u + 12.0), value + 8.0
+    product = low * high
+    inverse = 1.0 / (product * shifted)
+    inverses = 2.0 * (2.0 * value + 7.0) * ((u + 3.0) * high + (u + 11.0) * low) * (inverse * shifted)
+    last = inverse * product
+    exponent = 0.5 * last + _digamma_tail(last * last) + inverses
+    x = min(exponent, 700.0) * (-1.0 / 8192.0)
+    power = 1.0 + x * (1.0 + x * (1 / 2 + x * (1 / 6 + x * (1 / 24 + x * (1 / 120 + x * (1 / 720 + x * (1 / 5040)))))))
+    for _ in range(13):
+        power *= power
+    return shifted * power if exponent < 700.0 else 0.0
 
 
 @njit(cache=True, nogil=True)
@@ -190,7 +234,7 @@ def folded_in(
     return found
 
 
-@njit(cache=True, nogil=True, fastmath=_SUMS)
+@njit(cache=True, nogil=True, fastmath=_SUMS, error_model="numpy")
 def _fold_in(start, stop, indptr, indices, data, components, prior, scale, bayes, max_iter, tol, found):
     n_components = found.shape[1]
     weights, sums = np.empty(n_components), np.empty(n_components)
@@ -198,17 +242,12 @@ def _fold_in(start, stop, indptr, indices, data, components, prior, scale, bayes
         counts = found[row]
         for _ in range(max_iter):
             for k in range(n_components):
-                weights[k] = scale[k] * (exp_digamma(counts[k]) if bayes else counts[k])
+                weights[k] = scale[k] * counts[k]
                 sums[k] = 0.0
-            for place in range(indptr[row], indptr[row + 1]):
-                theirs = components[indices[place]]
-                mixed = 0.0
+            if bayes:
                 for k in range(n_components):
-                    mixed += weights[k] * theirs[k]
-                if mixed > 0.0:  # a column that no component has is ignored
-                    ratio = data[place] / mixed
-                    for k in range(n_components):
-                        sums[k] += ratio * theirs[k]
+                    weights[k] = scale[k] * exp_digamma(counts[k])
+            _add_ratios(indptr[row], indptr[row + 1], indices, data, weights, components, sums, False)
             moved, total = 0.0, 0.0
             for k in range(n_components):
                 value = prior[k] + weights[k] * sums[k]
