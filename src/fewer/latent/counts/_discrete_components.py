@@ -12,7 +12,7 @@ import numpy as np
 from joblib import effective_n_jobs
 from scipy import sparse
 from sklearn.callback import with_callbacks
-from sklearn.utils import check_random_state
+from sklearn.utils import check_random_state, gen_batches
 from sklearn.utils.validation import check_is_fitted
 
 from fewer._estimators import HasMethods, Interval, StrOptions, fit_context
@@ -41,6 +41,8 @@ _FOLD_IN = 200
 _FOLD_TOL = 1e-6
 _SAMPLERS = ("gibbs", "rb_gibbs")
 _ROWS_FOR_BLOCKS = 2000
+_IN_CACHE = 20_000
+"""Numbers of an array that stay in the cache from one step over them to the next."""
 _MOST_TOKENS = 5e8
 """Tokens with a label of their own take some 20 bytes each while they are set up."""
 
@@ -396,20 +398,21 @@ class DiscreteComponentAnalysis(CountModel):
         fits = mixture_fits(table.rows, weights, theta)
         objective = float(np.mean(constants(table.rows, prior) + bounds + fits))
         expected = mixture_sums(table.columns, theta, weights)[0]
-        expected *= theta
         self.n_iter_ += 1
         share = (self.learning_offset + self.n_iter_) ** -self.learning_decay
         scale = self.total_samples / counts.shape[0]
-        self._statistics *= 1 - share
-        expected *= share * scale
-        self._statistics += expected
+        for part in gen_batches(len(expected), 1 + _IN_CACHE // self.n_components):
+            expected[part] *= theta[part]
+            expected[part] *= share * scale
+            self._statistics[part] *= 1 - share
+            self._statistics[part] += expected[part]
         self._mean_total += (table.totals.mean() - self._mean_total) / self.n_iter_
         self.converged_ = False
         self.objective_path_ = np.append(self.objective_path_, objective)
         self.objectives_ = self.objective_path_[-1:]
         totals = self._statistics.sum(axis=0)
         self._settle(normalised(self._statistics + prior.gamma, prior.groups), totals, prior)
-        self._statistics = self._statistics[:, self._order]
+        self._statistics = np.take(self._statistics, self._order, axis=1)
         del self._order
         self.scores_ = self.component_counts_ = None
         return self
