@@ -411,7 +411,8 @@ class DiscreteComponentAnalysis(CountModel):
         self.objective_path_ = np.append(self.objective_path_, objective)
         self.objectives_ = self.objective_path_[-1:]
         totals = self._statistics.sum(axis=0)
-        self._settle(normalised(self._statistics + prior.gamma, prior.groups), totals, prior)
+        np.add(self._statistics, prior.gamma, out=expected)
+        self._settle(normalised(expected, prior.groups), totals, prior)
         self._statistics = np.take(self._statistics, self._order, axis=1)
         del self._order
         self.scores_ = self.component_counts_ = None
