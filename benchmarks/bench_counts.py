@@ -281,10 +281,10 @@ CASES = [
         for peer, n_components, n_blocks, repeats in (
             ("gensim", 50, 1, 3),
             ("scikit-learn, online", 50, 1, 3),
-            ("scikit-learn, batch", 50, 6, 1),
-            ("gensim", 200, 1, 3),
+            ("scikit-learn, batch", 50, 7, 1),
+            ("gensim", 200, 2, 3),
             ("scikit-learn, online", 200, 1, 3),
-            ("scikit-learn, batch", 200, 12, 1),
+            ("scikit-learn, batch", 200, 16, 1),
         )
     ),
     Case("Gibbs, 20,000 x 20,000, 200 components", lambda folder: chains(200, 50, "tomotopy", folder), repeats=3),

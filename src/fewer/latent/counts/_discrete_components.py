@@ -23,7 +23,6 @@ from fewer.latent._passes import count_rows, count_table, folded_in, mixture_fit
 from fewer.latent.counts._gibbs import direct_gibbs, gibbs_rows, token_gibbs
 from fewer.latent.counts._updates import (
     FIRST_ESTIMATE,
-    FIRST_ROWS,
     Prior,
     State,
     constants,
@@ -323,7 +322,7 @@ class DiscreteComponentAnalysis(CountModel):
             return climb(start, lambda state: variational_cycle(table, fixed, state), min_iter=min_iter, **limits)
 
         self._mean_total = float(np.average(table.totals, weights=table.weights))
-        self._row_weights, self._statistics, self._n_seen = table.weights, None, len(table.totals)
+        self._row_weights, self._statistics = table.weights, None
         self._fit_starts(run, X, n_steps=n_steps)
         if sampling:
             self.n_iter_ = min(n_steps, self.n_iter_) if self.solver == "gibbs" else n_steps
@@ -382,7 +381,6 @@ class DiscreteComponentAnalysis(CountModel):
         if first:
             prior, self.rho_ = self._prior(counts.shape[1])
             self._dtype, self._mean_total, self.n_iter_ = counts.dtype.name, 0.0, 0
-            self._n_seen = 0 if isinstance(self.init, str) else FIRST_ROWS
             theta = self._starting_components(counts, prior, check_random_state(self.random_state))
             self._statistics = theta * (self.total_samples / self.n_components)
             self.objective_path_ = self.objectives_ = np.array([])
@@ -392,8 +390,7 @@ class DiscreteComponentAnalysis(CountModel):
                 self._statistics = theta * (self.weights_ * self._mean_total * self.total_samples)
         table = count_table(counts)
         start = starting_concentrations(table.totals, prior)
-        a = quickly_folded(table.rows, start, theta, prior, self._n_seen)
-        self._n_seen += counts.shape[0]
+        a = quickly_folded(table.rows, start, theta, prior)
         weights, bounds = weights_and_bounds(a, table.totals, prior)
         fits = mixture_fits(table.rows, weights, theta)
         objective = float(np.mean(constants(table.rows, prior) + bounds + fits))

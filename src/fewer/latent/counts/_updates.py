@@ -26,8 +26,6 @@ FIRST_ESTIMATE = 19
 _BLOCK = 500
 _PASSES = 2
 _INNER = 20
-_FIRST_INNER, FIRST_ROWS = 3, 2000
-"""Steps of the first rows: as long as components are alike, more steps only set rows apart by chance."""
 _SMALLEST_PRIOR = 1e-6
 
 
@@ -131,7 +129,7 @@ def online_components(
     """
     total = float(weights @ np.asarray(counts.sum(axis=1)).ravel())
     expected = theta * (total / theta.shape[1])
-    n_blocks, n_seen = 0, 0
+    n_blocks = 0
     for _ in range(_PASSES):
         order = random.permutation(counts.shape[0])
         for first in range(0, len(order), _BLOCK):
@@ -142,19 +140,18 @@ def online_components(
                 continue
             theta = normalised(expected + prior.gamma, prior.groups)
             a = starting_concentrations(table.totals, prior)
-            a = quickly_folded(table.rows, a, theta, prior, n_seen)
+            a = quickly_folded(table.rows, a, theta, prior)
             factors, _ = posterior_weights(a, prior.alpha, prior.scale)
-            n_blocks, n_seen = n_blocks + 1, n_seen + len(some)
+            n_blocks += 1
             share = (1.0 + n_blocks) ** -0.7
             expected *= 1 - share
             expected += share * (total / here) * theta * mixture_sums(table.columns, theta, factors)[0]
     return expected
 
 
-def quickly_folded(rows: Rows, start: np.ndarray, theta: np.ndarray, prior: Prior, n_seen: int) -> np.ndarray:
-    """Concentrations of a block, as far as components that the next block moves anyway need them, after other rows."""
-    n_steps = _FIRST_INNER if n_seen < FIRST_ROWS else _INNER
-    return folded_in(rows, start, theta, prior.alpha, prior.scale, bayes=True, max_iter=n_steps, tol=1e-3)
+def quickly_folded(rows: Rows, start: np.ndarray, theta: np.ndarray, prior: Prior) -> np.ndarray:
+    """Concentrations of a block of rows, as far as components that the next block moves anyway need them."""
+    return folded_in(rows, start, theta, prior.alpha, prior.scale, bayes=True, max_iter=_INNER, tol=1e-3)
 
 
 def row_bounds(rows: Rows, totals: np.ndarray, a: np.ndarray, theta: np.ndarray, prior: Prior) -> np.ndarray:
