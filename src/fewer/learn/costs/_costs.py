@@ -22,10 +22,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve, lstsq
-from scipy.linalg.blas import dsyrk
 from scipy.special import expit, log_expit
 
-_BLOCK = 1024
+_BLOCK = 4096
 
 
 def class_costs(cost: Any, positive_share: float) -> tuple[float, float]:
@@ -158,14 +157,15 @@ def _log_slopes(
     gradient[:-1], gradient[-1] = slopes @ X + alpha * v[:-1], slopes.sum()
     curvature = weights * wrong * (1 - wrong)
     roots = np.sqrt(curvature)
-    square = np.zeros((n_columns, n_columns), order="F")
+    square = np.zeros((n_columns, n_columns))
     scaled = np.empty((min(_BLOCK, len(X)), n_columns))
     for start in range(0, len(X), _BLOCK):
         rows = slice(start, start + _BLOCK)
         block = scaled[: len(roots[rows])]
         np.multiply(X[rows], roots[rows, None], out=block)
-        square = dsyrk(1.0, block.T, 1.0, square, overwrite_c=True)
-    hessian[:-1, :-1] = np.triu(square) + np.triu(square, 1).T
+        # Products by NumPy alone: the threads of SciPy's own BLAS would compete with those of NumPy's.
+        square += block.T @ block
+    hessian[:-1, :-1] = square
     hessian[:-1, -1] = hessian[-1, :-1] = curvature @ X
     hessian[-1, -1] = curvature.sum()
     hessian[np.arange(n_columns), np.arange(n_columns)] += alpha
@@ -175,7 +175,8 @@ def _log_slopes(
 def _solved(hessian: np.ndarray, gradient: np.ndarray) -> np.ndarray:
     """Newton's direction; the shortest one where columns depend on one another."""
     try:
-        return cho_solve(cho_factor(hessian), gradient)
+        np.linalg.cholesky(hessian)  # fails where solve would give what rounding makes of a singular matrix
+        return np.linalg.solve(hessian, gradient)
     except np.linalg.LinAlgError:
         return lstsq(hessian, gradient)[0]
 
