@@ -8,6 +8,7 @@ Vinh, N. X., Epps, J. and Bailey, J. (2010). Information theoretic measures for 
 properties, normalization and correction for chance. JMLR 11, 2837-2854.
 """
 
+import math
 from dataclasses import dataclass
 from numbers import Real
 from typing import Any, Literal
@@ -275,7 +276,7 @@ def clustering_comparison(
         adjusted_rand_index=rand[1],
         n_samples=n_rows,
         n_clusters=(len(sizes), len(other_sizes)),
-        base=float(np.e if base is None else base),
+        base=math.e if base is None else float(base),
         is_same=is_same,
     )
 

@@ -12,6 +12,7 @@ rules on short intervals.
 Reid, M. and Williamson, R. (2010). Composite binary losses. JMLR 11, 2387-2422.
 """
 
+import math
 from collections.abc import Callable
 from functools import cached_property
 from typing import Any
@@ -539,5 +540,5 @@ def zero_one_regret_bound(regret: Any) -> np.ndarray:
     regret, largest = np.asarray(regret, dtype=float), np.log(2) / 2 - 0.25
     if not ((regret >= -_ROUNDING) & (regret <= largest + 1e-4)).all():
         raise ValueError(f"regret must lie from 0 to ln(2) / 2 - 1/4 = {largest:.4f}.")
-    argument = np.maximum((4 * np.clip(regret, 0.0, largest) - 1) / np.e, -1 / np.e + 1e-16)
+    argument = np.maximum((4 * np.clip(regret, 0.0, largest) - 1) / math.e, -1 / math.e + 1e-16)
     return 0.5 * np.exp(lambertw(argument).real + 1) - 0.5
