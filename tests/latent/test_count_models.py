@@ -332,6 +332,12 @@ def test_a_classifier_by_components_draws_rows_and_has_criteria():
     assert np.asarray(drawn.sum(axis=0) / drawn.sum()) == pytest.approx(np.asarray(X.sum(axis=0) / X.sum()), abs=0.01)
     assert model.score(drawn, classes) > 0.5
     assert np.all(model.score_samples(X, y) < model.score_samples(X))
+    # An unknown class between, or after, the known ones has no place among them.
+    for unknown in (model.classes_.min() + 0.5, model.classes_.max() + 1):
+        with pytest.raises(ValueError, match=f"{unknown}.*not seen in fit"):
+            model.score_samples(X[:2], [unknown, y[0]])
+    with pytest.raises(ValueError, match="1 labels, and X has 2 rows"):
+        model.score_samples(X[:2], y[:1])
     for criterion in ("auto", "completion", "bic"):
         assert select_n_components(model, X, [1, 10], y=y, criterion=criterion, cv=3).scores.shape[0] == 2
     assert select_n_components(model, X, [1, 10], y=y, cv=3).n_components == 10

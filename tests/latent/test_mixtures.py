@@ -135,3 +135,15 @@ def test_the_objective_is_the_log_likelihood_in_the_units_of_the_table(kind):
     model = kind(3, n_init=2, reg_covar=0, tol=1e-10, max_iter=2000, random_state=0).fit(100 * X, y)
     assert model.objective_path_[-1] == pytest.approx(model.score_samples(100 * X, y).sum(), rel=1e-6)
     assert model.objectives_.max() == model.objective_path_[-1]
+
+
+@pytest.mark.parametrize("unknown", ["b", "z"])
+def test_rows_of_an_unknown_class_have_no_score(unknown):
+    """Between the known ones, or after them."""
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(60, 3)), np.array(["a", "c"])[rng.integers(0, 2, 60)]
+    model = MixtureDiscriminantAnalysis(2, random_state=0).fit(X, y)
+    with pytest.raises(ValueError, match=f"'{unknown}', which was not seen in fit"):
+        model.score_samples(X[:2], [unknown, "a"])
+    with pytest.raises(ValueError, match="1 labels, and X has 2 rows"):
+        model.score_samples(X[:2], ["a"])

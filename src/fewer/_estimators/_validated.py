@@ -15,7 +15,7 @@ from scipy import sparse
 from scipy.sparse import issparse
 from sklearn.utils import check_array
 from sklearn.utils.multiclass import type_of_target
-from sklearn.utils.validation import validate_data
+from sklearn.utils.validation import column_or_1d, validate_data
 
 # Numbers with more different values than this are no classes.
 _FEW_VALUES = 20
@@ -380,6 +380,20 @@ def known_target(y: Any, classes: np.ndarray | None) -> np.ndarray:
     if len(unknown):
         raise ValueError(f"y holds the class {unknown.tolist()[0]!r}, which was not seen in fit.")
     return (labels[:, None] == classes).astype(np.float64)
+
+
+def known_codes(y: Any, classes: np.ndarray, n_rows: int) -> np.ndarray:
+    """Places among the classes seen in fit, for one label for each row.
+
+    Examples
+    --------
+    >>> known_codes(["b", "a"], np.array(["a", "b"]), 2)
+    array([1, 0])
+    """
+    labels = column_or_1d(y)
+    if len(labels) != n_rows:
+        raise ValueError(f"y has {len(labels)} labels, and X has {n_rows} rows.")
+    return known_target(labels, classes).argmax(axis=1)
 
 
 def decreasing_alphas(alphas: Any) -> np.ndarray:

@@ -24,6 +24,7 @@ from fewer._estimators import (
     check_feature_names_in,
     encoded_classes,
     fit_context,
+    known_codes,
     refuse_negative,
     validated,
 )
@@ -411,7 +412,7 @@ class ComponentClassifier(ClassifierMixin, CountModel):
         bounds = row_bounds(count_rows(counts), totals, a, theta, prior)
         if y is None:
             return bounds
-        codes = np.searchsorted(self.classes_, np.asarray(y))
+        codes = known_codes(y, self.classes_, counts.shape[0])
         return bounds + self.predict_log_proba(counts)[np.arange(len(codes)), codes]
 
     def sample(self, n_samples=1, random_state=None):

@@ -16,7 +16,7 @@ from sklearn.callback import with_callbacks
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from fewer._estimators import Interval, encoded_classes, fit_context, validated
+from fewer._estimators import Interval, encoded_classes, fit_context, known_codes, validated
 from fewer.catalogue import method
 from fewer.latent._latent_model import Climb, LatentModel, climb, row_weights
 from fewer.latent.mixtures._class_mixture import (
@@ -160,7 +160,7 @@ class ClassMixture(ClassifierMixin, LatentModel):
         probabilities, densities = class_log_probabilities(self._centred(X), self._mixture())
         if y is None:
             return densities
-        codes = np.searchsorted(self.classes_, np.asarray(y))
+        codes = known_codes(y, self.classes_, len(densities))
         return densities + probabilities[np.arange(len(codes)), codes]
 
     def responsibilities(self, X):
