@@ -151,6 +151,17 @@ def random_path(n_columns, seed=1):
     return SubsetPath(n_columns, np.random.default_rng(seed).permutation(n_columns))
 
 
+def test_priors_of_naive_bayes_are_those_of_a_fit_for_each_size():
+    X, y, _ = table(90, 12, 3)
+    model, path, sizes = GaussianNB(priors=[0.05, 0.15, 0.8]), random_path(12), [1, 4, 12]
+    found, route = path_predictions(model, X[:60], y[:60], X[60:], path, sizes)
+    assert route.taken
+    np.testing.assert_array_equal(found, refitted(model, X[:60], y[:60], X[60:], path, sizes))
+    without, _ = path_predictions(GaussianNB(), X[:60], y[:60], X[60:], path, sizes)
+    assert (found != without).any()
+    assert path_predictions(GaussianNB(priors=[0.5, 0.5]), X[:60], y[:60], X[60:], path, sizes)[0] is None
+
+
 @pytest.mark.parametrize("n_classes", [2, 4])
 @pytest.mark.parametrize("n_columns", [12, 130])
 @pytest.mark.parametrize("learner", CLASSIFIERS, ids=str)
@@ -218,7 +229,6 @@ class Derived(GaussianNB):
         RidgeClassifier(alpha=0),
         LinearDiscriminantAnalysis(solver="lsqr", shrinkage="auto"),
         LinearDiscriminantAnalysis(priors=[0.5, 0.5]),
-        GaussianNB(priors=[0.5, 0.5]),
         make_pipeline(LinearDiscriminantAnalysis(), GaussianNB()),
         KNeighborsClassifier(61),
     ],

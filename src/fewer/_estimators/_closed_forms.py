@@ -247,7 +247,7 @@ def _unlike_discriminant(model: Any, use: Use) -> str:
 
 
 def _unlike_naive_bayes(model: Any, use: Use) -> str:
-    if model.priors is not None and use != "labels":
+    if model.priors is not None and use == "search":
         return "priors of your own"
     return "var_smoothing=0" if use == "search" and not model.var_smoothing > 0 else ""
 

@@ -107,6 +107,8 @@ def class_predictions(
 ) -> np.ndarray | None:
     """Class of each test row for each size."""
     classes, codes = np.unique(y, return_inverse=True)
+    if model.priors is not None and not _are_priors(model.priors, len(classes)):
+        return None  # fits say what is wrong
     counts, means, variances = _moments(train, codes, len(classes))
     overall = (counts / len(train)) @ (variances + (means - train.mean(axis=0)) ** 2)
     means, variances, test = means[:, order], variances[:, order], test[:, order]
@@ -114,7 +116,8 @@ def class_predictions(
     smoothing = model.var_smoothing * largest
     if (smoothing == 0).any() and (variances == 0).any():
         return None
-    shares = np.log(counts / len(train))
+    with np.errstate(divide="ignore"):
+        shares = np.log(counts / len(train) if model.priors is None else np.asarray(model.priors, dtype=float))
     found = []
     places = range(len(sizes))
     for epsilon, alike in groupby(places, key=lambda place: smoothing[place]):
@@ -125,6 +128,12 @@ def class_predictions(
         ]
         found.append((np.stack(log_densities) + shares[:, None, None]).argmax(axis=0))
     return classes[np.concatenate(found)]
+
+
+def _are_priors(priors: Any, n_classes: int) -> bool:
+    """Whether scikit-learn takes them."""
+    shares = np.asarray(priors, dtype=float)
+    return shares.shape == (n_classes,) and bool((shares >= 0).all()) and bool(np.isclose(shares.sum(), 1.0))
 
 
 def _moments(train: np.ndarray, codes: np.ndarray, n_classes: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
