@@ -10,7 +10,8 @@ from fewer.io import Dataset, read_table
 from fewer.study import make_plan, study_data
 from fewer.study.work import _preparation
 from fewer.study.work._preparation import _filled, fit_prepared, preparation, prepared_names
-from fewer.study.work._reference import _prepared as quickly_prepared
+from fewer.study.work._reference import Encoding
+from fewer.study.work._reference import _standardised as quickly_prepared
 from fewer.study.work._work import prepared_fold
 from tolerances import rounding
 
@@ -93,6 +94,19 @@ def test_numbers_of_a_test_are_prepared_as_those_of_a_study():
     plan = make_plan(study_data(dataset), preset="quick")
     fold = Fold(np.arange(30), np.arange(30, 40))
     usual = prepared_fold(dataset, fold, plan)
-    for found, expected in zip(quickly_prepared(dataset, fold, plan), (usual.X_train, usual.X_test), strict=True):
+    for found, expected in zip(quickly_prepared(dataset.X, fold)[:2], (usual.X_train, usual.X_test), strict=True):
         # Centring a column with mean m and standard deviation s loses m / s x eps.
         np.testing.assert_allclose(found, expected, rtol=0, atol=1e6 * 40 * np.finfo(float).eps)
+
+
+def test_categories_of_a_test_are_encoded_as_those_of_a_study():
+    """Where the rows held in have all categories and no missing number, once for the table is as good as in each fold."""
+    rng = np.random.default_rng(1)
+    frame = pl.DataFrame({"a": rng.normal(size=60), "b": ["x", "y", "z"] * 20, "c": ["u", None] * 30})
+    data = study_data(Dataset.from_frame(frame, target=np.arange(60) % 2))
+    plan, fold = make_plan(data, preset="quick"), Fold(np.arange(40), np.arange(40, 60))
+    usual, found = prepared_fold(data.dataset, fold, plan), Encoding(data, plan).fold(data, fold, plan)
+    assert found.names == usual.names
+    assert found.unit_of == usual.unit_of
+    np.testing.assert_allclose(found.X_train, usual.X_train, rtol=0, atol=STANDARDISED)
+    np.testing.assert_allclose(found.X_test, usual.X_test, rtol=0, atol=STANDARDISED)

@@ -6,16 +6,21 @@ learner and size are chosen by cross-indexing over the folds of one repeat. So t
 winner costs, and being the best of many candidates counts for nothing.
 
 Of very many rows, the tests take a random sample: a signal that can be used shows on thousands of rows.
+
+Categories are encoded, and missing values filled with what their own column has, once for all tables and folds. Neither
+looks at the target or at other columns, so both are the same whatever is permuted, and the tests stay exact.
 """
 
 import warnings
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from itertools import compress
+from typing import Any
 
 import numpy as np
 
 from fewer._kernels._one_thread import one_thread
+from fewer.catalogue import imputer_named
 from fewer.evaluate import Fold, cross_index, randomize, score_sizes, subset_path
 from fewer.study.plan._candidates import size_path
 from fewer.study.plan._plan import Plan
@@ -24,20 +29,20 @@ from fewer.study.plan._scoring import scoring_of
 from fewer.study.table._coded import words_of
 from fewer.study.table._study_data import StudyData
 from fewer.study.table._weights import fit_weighted, takes_weights, weighted_score
+from fewer.study.work._preparation import fit_prepared, preparation, prepared_columns
 from fewer.study.work._work import (
     Bench,
     Null,
     NullWork,
+    PreparedFold,
     at_common_sizes,
     has_units,
     prepared_fold,
     sample_of_rows,
     seed_of,
     study_folds,
+    units_of,
 )
-
-if TYPE_CHECKING:
-    from fewer.io import Dataset
 
 MOST_ROWS = 5_000
 _MOST_DRAWS = 1000
@@ -48,26 +53,71 @@ def do_null(work: NullWork, bench: Bench) -> dict[str, Any]:
     """Score of the reference procedure; what there is to warn of on a randomised table, is not of the user's table."""
     bench.let_go()
     seed = seed_of(bench.plan, work.null, work.number)
-    data = tested_rows(bench.data, bench.plan)
+    if bench.tested is None:
+        rows = tested_rows(bench.data, bench.plan)
+        bench.tested = rows, encoding_of(rows, bench.plan)
+    data, encoding = bench.tested
     with one_thread(), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         if work.number is None:
             folds = study_folds(bench.plan, data, np.asarray(data.dataset.y), seed % 2**31, n_repeats=1)[0]
         else:
             data, folds = randomised_with_folds(data, bench.plan, work.null, seed)
-        return {"score": reference_score(data, folds, bench.plan, work.null)}
+        return {"score": reference_score(data, folds, bench.plan, work.null, encoding)}
 
 
-def reference_score(data: StudyData, folds: list[Fold], plan: Plan, null: Null) -> float:
+class Encoding:
+    """What makes numbers of a table before it is cut into folds, as ``preparation`` does, but for the scale.
+
+    Parameters
+    ----------
+    data : StudyData
+        The table; its kinds of columns decide the steps.
+    plan : Plan
+        How missing values are imputed.
+    """
+
+    def __init__(self, data: StudyData, plan: Plan) -> None:
+        prepare = preparation(data.dataset, plan.impute, seed=plan.seed)
+        fit_prepared(prepare, data.dataset.X, keep=True)
+        self._columns = prepared_columns(prepare, data.dataset)
+        self._steps = prepare[:-1]
+        self._last: tuple[Any, np.ndarray] | None = None
+
+    def fold(self, data: StudyData, fold: Fold, plan: Plan) -> PreparedFold:
+        """Rows held in and rows held out, on the scale of the rows held in."""
+        X = data.dataset.X
+        if self._last is None or self._last[0] is not X:  # where labels are permuted, the table stays
+            self._last = X, np.asarray(self._steps.transform(X), dtype=float)
+        train, test, vary = _standardised(self._last[1], fold)
+        columns = list(compress(self._columns, vary.tolist()))
+        units = units_of(plan, data.dataset, [column.source for column in columns])
+        return PreparedFold(train, test, [column.name for column in columns], [], units)
+
+
+def encoding_of(data: StudyData, plan: Plan) -> Encoding | None:
+    """The encoding of a table that needs one; None where columns are filled from others, which is another for each."""
+    dataset = data.dataset
+    plain = isinstance(dataset.X, np.ndarray) and not (words_of(dataset) or dataset.has_missing)
+    if dataset.is_sparse or (plain and data.weights is None and not has_units(plan, dataset)):
+        return None
+    return None if dataset.has_missing and imputer_named(plan.impute).from_others else Encoding(data, plan)
+
+
+def reference_score(
+    data: StudyData, folds: list[Fold], plan: Plan, null: Null, encoding: Encoding | None = None
+) -> float:
     """Cross-indexed score of the best of a few quick learners behind a filter."""
     dataset, y = data.dataset, np.asarray(data.dataset.y)
     learners = _learners(plan, null, sparse=dataset.is_sparse, y=y, n_train=min(len(fold.train) for fold in folds))
-    tables = [_fold_table(data, fold, plan, learners) for fold in folds]
+    tables = [_fold_table(data, fold, plan, learners, encoding) for fold in folds]
     scores = np.concatenate([at_common_sizes([table[row] for table in tables])[1] for row in range(len(tables[0]))], 1)
     return cross_index(scores, "A").score
 
 
-def _fold_table(data: StudyData, fold: Fold, plan: Plan, learners: list[Any]) -> list[dict[str, Any]]:
+def _fold_table(
+    data: StudyData, fold: Fold, plan: Plan, learners: list[Any], encoding: Encoding | None
+) -> list[dict[str, Any]]:
     """Scores of every learner at every size on one fold."""
     dataset, y, w = data.dataset, np.asarray(data.dataset.y), data.weights
     score_func = "anova" if plan.classify else "pearson"
@@ -75,11 +125,11 @@ def _fold_table(data: StudyData, fold: Fold, plan: Plan, learners: list[Any]) ->
     path: Any
     sizes: Any
     if w is None and not has_units(plan, dataset):
-        X_train, X_test = _prepared(dataset, fold, plan)
+        X_train, X_test = _prepared(data, fold, plan, encoding)[:2]
         selector.fit(X_train, y[fold.train])
         path, sizes = subset_path(selector, X_train.shape[1]), size_path(X_train.shape[1], _MOST_COLUMNS)
     else:
-        rows = prepared_fold(dataset, fold, plan)
+        rows = _prepared(data, fold, plan, encoding)
         X_train, X_test = rows.X_train, rows.X_test
         of_train = None if w is None else w[fold.train]
         X = X_train if rows.units is None else rows.units.choosable(X_train, of_train)
@@ -100,16 +150,22 @@ def _fold_table(data: StudyData, fold: Fold, plan: Plan, learners: list[Any]) ->
     return found
 
 
-def _prepared(dataset: "Dataset", fold: Fold, plan: Plan) -> tuple[Any, Any]:
-    """Rows held in and rows held out, as numbers on one scale.
+def _prepared(data: StudyData, fold: Fold, plan: Plan, encoding: Encoding | None) -> PreparedFold:
+    """Rows held in and rows held out, as numbers on one scale."""
+    if encoding is not None:
+        return encoding.fold(data, fold, plan)
+    dataset = data.dataset
+    if not isinstance(dataset.X, np.ndarray) or dataset.has_missing:
+        return prepared_fold(dataset, fold, plan)
+    train, test, vary = _standardised(dataset.X, fold)
+    return PreparedFold(train, test, list(compress(dataset.columns, vary.tolist())), [])
 
-    Numbers without missing values are only standardised: on a small table, scikit-learn's checks take a hundred times
-    as long, and a test prepares hundreds of folds.
+
+def _standardised(X: np.ndarray, fold: Fold) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Numbers held in and held out on the scale of the former, without columns that are constant there; and which vary.
+
+    On a small table, scikit-learn's checks take a hundred times as long, and a test prepares hundreds of folds.
     """
-    X = dataset.X
-    if not isinstance(X, np.ndarray) or words_of(dataset) or dataset.has_missing:
-        rows = prepared_fold(dataset, fold, plan)
-        return rows.X_train, rows.X_test
     train, test = X[fold.train].astype(float), X[fold.test].astype(float)
     vary = train.min(axis=0) < train.max(axis=0)
     train, test = train[:, vary], test[:, vary]
@@ -117,7 +173,7 @@ def _prepared(dataset: "Dataset", fold: Fold, plan: Plan) -> tuple[Any, Any]:
     width = np.sqrt(((train - middle) ** 2).mean(axis=0))
     # Of values that differ by rounding alone, the deviations are as large as the rounding of the mean.
     width = np.where(width <= 10 * np.finfo(float).eps * np.abs(middle), 1.0, width)
-    return (train - middle) / width, (test - middle) / width
+    return (train - middle) / width, (test - middle) / width, vary
 
 
 def _weighted_table(

@@ -108,6 +108,7 @@ class Bench:
         self._last: tuple[tuple[int, int, Counts, bool], PreparedFold] | None = None
         self._reduced: tuple[tuple[int, int, str, Counts], tuple[Any, list[Note]]] | None = None
         self._whole: tuple[Counts, PreparedTable] | None = None
+        self.tested: Any = None  # rows of the permutation tests, which the first of them keeps for the others
 
     def prepared(self, repeat: int, fold: int, *, counts: Counts = None, impute: bool = True) -> "PreparedFold":
         """The rows of a fold, made ready, and kept for the next candidate; without imputing, NaN stays NaN."""
@@ -163,7 +164,7 @@ class Bench:
         self._last = self._reduced = None
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_last": None, "_reduced": None, "_whole": None}
+        return {**self.__dict__, "_last": None, "_reduced": None, "_whole": None, "tested": None}
 
 
 class PreparedTable(NamedTuple):
