@@ -1,17 +1,18 @@
 """Racing: candidates and sizes that are clearly behind get no more folds.
 
-A cell is a candidate with a number of columns. On some folds of the first repeat, with the best cell b, mean scores
-``m``, the baseline 0, and the variance of the differences to b pooled over all cells, ``s**2``, a cell c is behind when
+A cell is a candidate with a number of columns. On some folds, with the best cell b, mean scores ``m``, the baseline 0,
+and the variance of the differences to b pooled over all cells, ``s**2``, a cell c is behind when
 
-    m_b - m_c > a (m_b - m_0) + z s sqrt(1 / n + rho)
+    m_b - m_c > min(a (m_b - m_0), 10 a max(1 - m_b, 3 / N)) + z s sqrt(1 / n + rho)
 
-with n folds, rho the test rows over the training rows, z standard errors (``Plan.racing``), and a the share of the gain
-that the rule of the study may give up, 0.1 at least, because the report shows what it chooses with that much. A cell is
-out when it is behind whichever of the finished folds is left out, from the third fold on: no single fold decides, so
-that a choice for a fold hardly depends on the scores there, and the estimate of the study stays unbiased.
+with n folds of N rows, rho the test rows over the training rows, z standard errors (``Plan.racing``), and a the share
+of the gain that the rule of the study may give up, 0.1 at least, because the report shows what it chooses with that
+much. As in the rule, the second limit is for scores that end at 1. A cell is out when it is behind whichever of the
+finished folds is left out, from the third fold on: no single fold decides, so that a choice for a fold hardly depends
+on the scores there, and the estimate of the study stays unbiased.
 
-The race stops for nothing else: it looks after the third and each later fold of the first repeat, at finished folds
-only, so that any number of workers, and a study that was resumed, come to the same. Learners with all columns and the
+The race stops for nothing else: it looks after the third and each later fold of the first repeat, and after each later
+repeat, at finished folds only, so that any number of workers, and a study that was resumed, come to the same. Learners with all columns and the
 baseline get all folds, because the study compares with them, and so does the best cell of those with fewer columns.
 """
 
@@ -20,6 +21,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from fewer.study.answers._decision import ERROR_SHARE
+from fewer.study.answers._scores import best_possible
 from fewer.study.plan._budget import by_reducer
 from fewer.study.plan._plan import Plan
 from fewer.study.work._work import FoldWork
@@ -42,12 +45,13 @@ def fold_rounds(journal: "Journal | Mapping[str, Any]", plan: Plan) -> Iterator[
     """
     sizes = _all_sizes(plan)
     folds = [(repeat, fold) for repeat in range(plan.n_repeats) for fold in range(plan.n_folds)]
-    # The last round is that of the other repeats; the rounds before are single folds, but for the first.
-    ends = [*range(_FEWEST_FOLDS, plan.n_folds + 1), len(folds)] if plan.races else [len(folds)]
+    # Rounds are single folds, but for the first, and then whole repeats.
+    repeats = range(plan.n_folds, len(folds) + 1, plan.n_folds)
+    ends = [*range(_FEWEST_FOLDS, plan.n_folds + 1), *repeats] if plan.races else [len(folds)]
     done = 0
     for end in dict.fromkeys(ends):
         if done:
-            sizes = _still_in(journal, plan, sizes, done)
+            sizes = _still_in(journal, plan, sizes, folds[:done])
         yield _tasks(plan, sizes, folds[done:end])
         done = end
 
@@ -93,32 +97,38 @@ def _tasks(
 
 
 def _still_in(
-    journal: "Journal | Mapping[str, Any]", plan: Plan, sizes: Mapping[int, tuple[int, ...]], n_folds: int
+    journal: "Journal | Mapping[str, Any]",
+    plan: Plan,
+    sizes: Mapping[int, tuple[int, ...]],
+    folds: list[tuple[int, int]],
 ) -> dict[int, tuple[int, ...]]:
-    """Sizes of each candidate that stay in the race after so many folds; candidates without any are left out."""
+    """Sizes of each candidate that stay in the race after these folds; candidates without any are left out."""
     by_cell: dict[Cell, list[float]] = {}
     failed = set()
     for number in sizes:
-        for fold in range(n_folds):
-            found = journal[FoldWork(number, 0, fold).key]
+        for repeat, fold in folds:
+            found = journal[FoldWork(number, repeat, fold).key]
             if "failure" in found:
                 failed.add(number)
                 break
             whole = plan.candidates[number].reducer is None
             for size, score in zip(found["sizes"], found["scores"], strict=True):
                 by_cell.setdefault((number, None if whole else size), []).append(score)
-    cells = [cell for cell, scores in by_cell.items() if len(scores) == n_folds and cell[0] not in failed]
+    cells = [cell for cell, scores in by_cell.items() if len(scores) == len(folds) and cell[0] not in failed]
     baseline = next(number for number, each in enumerate(plan.candidates) if each.is_baseline)
     racing = [cell for cell in cells if cell[0] != baseline]
     if (baseline, None) not in cells or not racing:
         return dict(sizes)  # there is no study without the baseline, nor with it alone
+    share = max(float(plan.parsimony), _LEAST_SHARE)
     out = out_of_race(
         np.array([by_cell[cell] for cell in racing]).T,
         np.array(by_cell[baseline, None]),
         np.array([size is None for _, size in racing]),
         standard_errors=plan.racing,
-        share=max(float(plan.parsimony), _LEAST_SHARE),
+        share=share,
         test_ratio=1 / (plan.n_folds - 1),
+        error_share=ERROR_SHARE * share if best_possible(plan.scoring) == 1 else None,
+        least_error=3 / plan.n_rows,
     )
     left = {cell for cell, is_out in zip(racing, out, strict=True) if not is_out}
     kept = {
@@ -137,24 +147,35 @@ def out_of_race(
     standard_errors: float,
     share: float,
     test_ratio: float,
+    error_share: float | None = None,
+    least_error: float = 0.0,
 ) -> np.ndarray:
     """Cells that are behind whichever fold is left out, from scores (n_folds, n_cells) and baselines (n_folds,).
 
     Those that ``stays`` marks are not out, nor is the best of the others.
     """
     others = ~np.eye(len(scores), dtype=bool)
-    out = ~stays & np.all([_behind(scores[i], baseline[i], standard_errors, share, test_ratio) for i in others], axis=0)
+    rule = standard_errors, share, test_ratio, error_share, least_error
+    out = ~stays & np.all([_behind(scores[i], baseline[i], *rule) for i in others], axis=0)
     if not stays.all():
         out[np.argmax(np.where(stays, -np.inf, np.round(scores.mean(axis=0), _DIGITS)))] = False
     return out
 
 
 def _behind(
-    scores: np.ndarray, baseline: np.ndarray, standard_errors: float, share: float, test_ratio: float
+    scores: np.ndarray,
+    baseline: np.ndarray,
+    standard_errors: float,
+    share: float,
+    test_ratio: float,
+    error_share: float | None,
+    least_error: float,
 ) -> np.ndarray:
     means = np.round(scores.mean(axis=0), _DIGITS)
     best = int(np.argmax(means))
     pooled = np.sqrt(np.var(scores[:, [best]] - scores, axis=0, ddof=1).mean())
     given_up = share * max(means[best] - baseline.mean(), 0.0)
+    if error_share is not None:
+        given_up = min(given_up, error_share * max(1 - means[best], least_error))
     limit = given_up + standard_errors * pooled * np.sqrt(1 / len(scores) + test_ratio)
     return np.asarray(np.round(means[best] - means - limit, _DIGITS) > 0)
