@@ -343,9 +343,18 @@ def test_the_learners_of_a_preset_suit_target_and_table(kind, expected):
     assert _learners("thorough", **table | kind) == expected
 
 
-@pytest.mark.parametrize(("n_columns", "n_classes", "boosted"), [(500, 2, True), (500, 10, False), (3000, 2, False)])
-def test_presets_boost_only_where_classes_times_columns_are_few(n_columns, n_classes, boosted):
-    found = candidates_for(classify=True, preset="quick", n_rows=2000, n_columns=n_columns, n_classes=n_classes)
+@pytest.mark.parametrize(
+    ("preset", "n_columns", "n_classes", "boosted"),
+    [
+        ("quick", 500, 2, True),
+        ("quick", 3000, 2, False),
+        ("quick", 10, 3, False),
+        ("standard", 10, 3, True),
+        ("standard", 500, 10, False),
+    ],
+)
+def test_presets_boost_only_where_classes_times_columns_are_few(preset, n_columns, n_classes, boosted):
+    found = candidates_for(classify=True, preset=preset, n_rows=2000, n_columns=n_columns, n_classes=n_classes)
     assert any(each.learner.name == "boosting" for each in found) == boosted
 
 

@@ -100,7 +100,7 @@ def test_numbers_of_a_test_are_prepared_as_those_of_a_study():
 
 
 def test_categories_of_a_test_are_encoded_as_those_of_a_study():
-    """Where the rows held in have all categories and no missing number, once for the table is as good as in each fold."""
+    """Where the rows held in have all categories and no missing number, once is as good as in each fold."""
     rng = np.random.default_rng(1)
     frame = pl.DataFrame({"a": rng.normal(size=60), "b": ["x", "y", "z"] * 20, "c": ["u", None] * 30})
     data = study_data(Dataset.from_frame(frame, target=np.arange(60) % 2))

@@ -30,7 +30,7 @@ def test_what_is_clearly_behind_is_out_and_what_the_rule_may_give_up_is_not():
 
 
 def test_where_the_best_errs_little_its_error_limits_what_may_be_given_up():
-    """A tenth of the gain of 0.49 is five times the remaining error of 0.01; with 100 rows, 0.03 are not told from it."""
+    """A tenth of the gain of 0.49 is five times the error of 0.01; with 100 rows, 0.03 are not told from it."""
     scores = np.tile([0.99, 0.97, 0.95], (3, 1))
     stays = np.zeros(3, dtype=bool)
     limits = {"error_share": 1.0, "least_error": 0.001}, {"error_share": 1.0, "least_error": 0.03}, {}

@@ -102,5 +102,7 @@ def test_presets_have_more_repeats_for_small_tables_only(make_table):
     assert "folds         5, stratified, 2 times; up to 10 times where the outcome is close" in str(
         make_plan(small, preset="quick")
     )
+    assert most(study_data(make_table(n_rows=450, n_columns=20))) == 2
+    assert most(study_data(make_table(n_rows=100, n_columns=450))) == 4
     assert [most(large), most(small, n_repeats=2), most(small, budget="1h")] == [None] * 3
     assert not make_plan(small, max_repeats=20, budget="1h").may_repeat

@@ -135,12 +135,15 @@ class AllScores:
         Candidates that could not be run, each with the reason.
     dropped : tuple of str
         Candidates that were out of the race with all their sizes.
+    dropped_with_all : tuple of str
+        Learners that were out of the race with all columns.
     """
 
     plan: Plan
     candidates: tuple[CandidateScores, ...]
     failures: dict[str, str]
     dropped: tuple[str, ...] = ()
+    dropped_with_all: tuple[str, ...] = ()
 
     @property
     def without_baseline(self) -> bool:
@@ -166,6 +169,11 @@ class AllScores:
     def n_ways(self) -> int:
         """How many selection methods with a learner were tried."""
         return len(self.reduced) + len(self.dropped)
+
+    @property
+    def n_with_all(self) -> int:
+        """How many learners were tried with all columns."""
+        return len(self.with_everything) + len(self.dropped_with_all)
 
     @cached_property
     def cells(self) -> Cells:
@@ -265,7 +273,7 @@ def read_scores(
     """
     found: list[CandidateScores] = []
     failures: dict[str, str] = {}
-    dropped: list[str] = []
+    dropped: dict[bool, list[str]] = {True: [], False: []}
     whole: dict[str, list[dict[str, Any]]] = {}
     for number, candidate in sorted(enumerate(plan.candidates), key=lambda each: each[1].reducer is not None):
         if number in plan.skipped:
@@ -280,10 +288,11 @@ def read_scores(
         if failed is not None:
             failures[candidate.name] = failed
         elif len(folds) < len(keys):
-            dropped.append(candidate.name)
+            dropped[candidate.reducer is None].append(candidate.name)
         else:
             found.append(_candidate_scores(number, folds, with_all, plan, test_ratio, n_columns))
-    return AllScores(plan, tuple(sorted(found, key=lambda each: each.number)), failures, tuple(dropped))
+    in_order = tuple(sorted(found, key=lambda each: each.number))
+    return AllScores(plan, in_order, failures, tuple(dropped[False]), tuple(dropped[True]))
 
 
 def _candidate_scores(

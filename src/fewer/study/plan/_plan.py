@@ -35,9 +35,12 @@ _EFFORT: dict[str, tuple[int, int, int]] = {"quick": (5, 2, 99), "standard": (5,
 _ENOUGH_ROWS = 400
 # With very many rows, repeated folds give nearly the same scores, and each permutation is slow: one in so many is made.
 _MANY_ROWS_SHARE = 5
-# So many times as often, folds are drawn at most where the outcome is close; on tables of up to so many cells.
-_MOST_REPEATS = {"quick": 5, "standard": 2, "thorough": 2}
+# So many times as often, folds are drawn at most where the outcome is close; on tables of up to so many cells. On small
+# tables, quick draws them more often, because it begins with few.
+_MOST_REPEATS = 2
+_MOST_REPEATS_OF_SMALL = {"quick": 5}
 _CELLS_FOR_MORE_REPEATS = 100_000
+_CELLS_OF_SMALL = 40_000
 # Below this share of an equal share of the rows, a class is rare, and the score counts all classes alike.
 RARE_SHARE = 0.4
 
@@ -459,7 +462,10 @@ def _max_repeats(options: Mapping[str, Any], n_repeats: int, data: "StudyData") 
     asked = options["max_repeats"]
     if asked is not None or options["n_repeats"] is not None or options["budget"] is not None or data.in_order_of_time:
         return asked
-    return n_repeats * _MOST_REPEATS[options["preset"]] if _cells(data) <= _CELLS_FOR_MORE_REPEATS else None
+    if _cells(data) > _CELLS_FOR_MORE_REPEATS:
+        return None
+    small = data.dataset.n_rows < _ENOUGH_ROWS and _cells(data) <= _CELLS_OF_SMALL
+    return n_repeats * (_MOST_REPEATS_OF_SMALL.get(options["preset"], _MOST_REPEATS) if small else _MOST_REPEATS)
 
 
 def _cells(data: "StudyData") -> int:

@@ -71,8 +71,8 @@ def compared_with(scores: AllScores) -> ComparedAnswer:
         "with_all": {"name": best_all.labels[1], "score": best_all.score},
         "baseline": {"name": baseline.name, "score": baseline.score},
         "n_ways": scores.n_ways,
-        "n_with_all": len(scores.with_everything),
-        "dropped": list(scores.dropped),
+        "n_with_all": scores.n_with_all,
+        "dropped": [*scores.dropped, *scores.dropped_with_all],
     }
     low, high = corrected_interval(reached, winner.confidence, winner.test_ratio)
     interval = low, min(high, winner.best_possible)

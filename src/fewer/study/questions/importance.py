@@ -45,6 +45,8 @@ from fewer.study.work._work import Bench, seed_of
 TITLE = "How much does each column matter?"
 _MOST_COLUMNS = 30
 N_PERMUTATIONS = 5
+# With so many folds, more of them narrow an interval little, because their training rows are mostly the same.
+_ENOUGH_FOLDS = 10
 # With so many held-out rows, one permutation is as good as several.
 _MANY_ROWS = 1000
 # Permuted copies of the rows held out are predicted together, up to so many cells.
@@ -69,14 +71,14 @@ class ImportanceWork:
 
 
 def importance_works(plan: Plan, scores: AllScores, final: dict[str, Any]) -> list[ImportanceWork]:
-    """One piece for each fold of each repeat."""
+    """One piece for each fold of the first repeats."""
     names = tuple(each["name"] for each in final["columns"][: min(final["size"], _MOST_COLUMNS)])
     cell = scores.winner.number, scores.size
     groups = tuple(tuple(name for name in group if name in names) for group in final["groups"])
     groups = tuple(group for group in groups if len(group) > 1)
     return [
         ImportanceWork(repeat, fold, cell, names, groups)
-        for repeat in range(plan.n_repeats)
+        for repeat in range(min(plan.n_repeats, -(-_ENOUGH_FOLDS // plan.n_folds)))
         for fold in range(plan.n_folds)
     ]
 
@@ -263,7 +265,7 @@ def answered(
     failed = next((piece["failure"] for piece in pieces if "failure" in piece), None)
     if failed is not None:
         return Answer(Verdict.NOT_TESTED, reason=failed)
-    folds = np.array([piece["importance"] for piece in pieces]).reshape(plan.n_repeats, plan.n_folds, -1)
+    folds = np.array([piece["importance"] for piece in pieces]).reshape(-1, plan.n_folds, len(names))
     columns: list[dict[str, Any]] = [
         {
             "rank": rank + 1,
@@ -303,7 +305,7 @@ def _given_others(name: str, plan: Plan, pieces: list[dict[str, Any]], test_rati
     if not any(name in piece.get("conditional", {}) for piece in pieces):
         return {}
     found = np.array([piece.get("conditional", {}).get(name, 0.0) for piece in pieces])
-    folds = found.reshape(plan.n_repeats, plan.n_folds)
+    folds = found.reshape(-1, plan.n_folds)
     return {
         "conditional": float(folds.mean()),
         "conditional_interval": corrected_interval(folds, plan.confidence, test_ratio),
@@ -314,7 +316,8 @@ def _groups(
     plan: Plan, groups: Sequence[Sequence[str]], pieces: list[dict[str, Any]], test_ratio: float
 ) -> list[dict[str, Any]]:
     """Importance of each redundancy group as a whole."""
-    folds = np.array([piece.get("groups", []) for piece in pieces]).reshape(plan.n_repeats, plan.n_folds, len(groups))
+    folds = np.array([piece.get("groups", []) for piece in pieces])
+    folds = folds.reshape(len(pieces) // plan.n_folds, plan.n_folds, len(groups))
     return [
         {
             "columns": list(group),

@@ -12,8 +12,10 @@ finished folds is left out, from the third fold on: no single fold decides, so t
 on the scores there, and the estimate of the study stays unbiased.
 
 The race stops for nothing else: it looks after the third and each later fold of the first repeat, and after each later
-repeat, at finished folds only, so that any number of workers, and a study that was resumed, come to the same. Learners with all columns and the
-baseline get all folds, because the study compares with them, and so does the best cell of those with fewer columns.
+repeat, at finished folds only, so that any number of workers, and a study that was resumed, come to the same. The
+baseline gets all folds, because the study compares with it, and so does the best cell of those with fewer columns. The
+study compares with the best learner with all columns, too: from the end of the first repeat on, a learner with all
+columns is out when it is behind the best of these with a = 0, and no selection method with this learner is left.
 """
 
 from collections.abc import Iterator, Mapping
@@ -131,12 +133,29 @@ def _still_in(
         least_error=3 / plan.n_rows,
     )
     left = {cell for cell, is_out in zip(racing, out, strict=True) if not is_out}
+    if len(folds) >= plan.n_folds:
+        needed = {repr(plan.candidates[number].learner) for number, size in left if size is not None}
+        whole = [cell for cell in racing if cell[1] is None]
+        behind = out_of_race(
+            np.array([by_cell[cell] for cell in whole]).T,
+            np.array(by_cell[baseline, None]),
+            np.zeros(len(whole), dtype=bool),
+            # Of a few cells, the best one, whose difference to itself has no variance, is a large part.
+            standard_errors=plan.racing * (len(whole) / max(len(whole) - 1, 1)) ** 0.5,
+            share=0.0,
+            test_ratio=1 / (plan.n_folds - 1),
+        )
+        left -= {
+            cell
+            for cell, is_out in zip(whole, behind, strict=True)
+            if is_out and repr(plan.candidates[cell[0]].learner) not in needed
+        }
     kept = {
         number: tuple(size for size in of_candidate if (number, size) in left)
         for number, of_candidate in sizes.items()
         if number not in failed
     }
-    return {number: each for number, each in kept.items() if each or plan.candidates[number].reducer is None}
+    return {number: each for number, each in kept.items() if each or (number, None) in left or number == baseline}
 
 
 def out_of_race(
