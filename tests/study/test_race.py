@@ -94,6 +94,34 @@ def test_what_is_left_has_all_folds_and_what_is_not_cannot_be_chosen(finished):
     assert np.isfinite(scores.cells.scores).all()
 
 
+def test_from_the_second_repeat_on_learners_with_all_columns_race_among_themselves(make_table):
+    """One that no selection method has any more, and that is clearly behind the best, gets no further folds."""
+    data = study_data(make_table(120, 30, 5, shift=1.2, seed=3))
+    effort = {"methods": ["anova"], "learners": ["ridge", "knn", "naive_bayes"], "sizes": [5]}
+    plan = make_plan(data, preset="quick", **effort, n_repeats=3)
+    level = {"baseline": 0.5, "ridge": 0.9, "knn": 0.8, "naive_bayes": 0.8}
+
+    def journal_with(of_knn):
+        return {
+            work.key: {"sizes": sizes, "scores": [score] * len(sizes), "names": []}
+            for tasks in fold_rounds({}, replace(plan, racing=0.0))
+            for task in tasks
+            for work in task
+            for name in [plan.candidates[work.candidate].learner.name]
+            for sizes in [work.sizes or (30,)]
+            for score in [({"ridge": 0.9, "knn": of_knn, "naive_bayes": 0.3} if work.sizes else level)[name]]
+        }
+
+    def learners_with_all(of_knn):
+        rounds = [[work for task in tasks for work in task] for tasks in fold_rounds(journal_with(of_knn), plan)]
+        whole = [{plan.candidates[work.candidate].learner.name for work in works if not work.sizes} for works in rounds]
+        assert all(each == set(level) for each in whole[:3])
+        return whole[3:]
+
+    assert learners_with_all(0.9) == [{"baseline", "ridge", "knn"}] * 2
+    assert learners_with_all(0.3) == [{"baseline", "ridge"}] * 2
+
+
 @pytest.mark.parametrize("changes", [{"racing": 0.0}, {"parsimony": "one_se"}])
 def test_without_racing_all_get_all_folds(finished, changes):
     _, data, path = finished

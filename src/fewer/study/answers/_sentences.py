@@ -409,9 +409,9 @@ def _importance(findings: "Findings", answer: Answer) -> Said:
     )
     how = (
         "Permutation importance: the winner with the final number of columns is fitted on the training rows of each "
-        f"fold, of the first repeats until there are 10; each column is then permuted among the held-out rows ({of_importance.N_PERMUTATIONS} times on small "
-        f"folds), and the decrease of the {metric} is its importance, zero where the fold does not choose the column. "
-        "Intervals are over the folds, account for overlapping training sets, and hold for one column at a time. A "
+        "fold, of the first repeats until there are 10; each column is then permuted among the held-out rows "
+        f"({of_importance.N_PERMUTATIONS} times on small folds), and the decrease of the {metric} is its importance, "
+        "zero where the fold does not choose the column. Intervals are over the folds, account for overlapping training sets, and hold for one column at a time. A "
         "column that others can replace has little importance, however much it is associated with the target. So "
         "columns of a redundancy group (correlations of 0.9 or more) are also permuted together, and each on its own "
         "given the others: its residuals from a linear regression on them are permuted (conditional importance). The "

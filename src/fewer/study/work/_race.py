@@ -133,29 +133,34 @@ def _still_in(
         least_error=3 / plan.n_rows,
     )
     left = {cell for cell, is_out in zip(racing, out, strict=True) if not is_out}
-    if len(folds) >= plan.n_folds:
-        needed = {repr(plan.candidates[number].learner) for number, size in left if size is not None}
-        whole = [cell for cell in racing if cell[1] is None]
-        behind = out_of_race(
-            np.array([by_cell[cell] for cell in whole]).T,
-            np.array(by_cell[baseline, None]),
-            np.zeros(len(whole), dtype=bool),
-            # Of a few cells, the best one, whose difference to itself has no variance, is a large part.
-            standard_errors=plan.racing * (len(whole) / max(len(whole) - 1, 1)) ** 0.5,
-            share=0.0,
-            test_ratio=1 / (plan.n_folds - 1),
-        )
-        left -= {
-            cell
-            for cell, is_out in zip(whole, behind, strict=True)
-            if is_out and repr(plan.candidates[cell[0]].learner) not in needed
-        }
+    if len(folds) >= plan.n_folds and any(size is None for _, size in left):
+        left -= _with_all_behind(plan, by_cell, left, baseline)
     kept = {
         number: tuple(size for size in of_candidate if (number, size) in left)
         for number, of_candidate in sizes.items()
         if number not in failed
     }
     return {number: each for number, each in kept.items() if each or (number, None) in left or number == baseline}
+
+
+def _with_all_behind(plan: Plan, by_cell: Mapping[Cell, list[float]], left: set[Cell], baseline: int) -> set[Cell]:
+    """Learners with all columns that are behind the best of these, and that no selection method left has."""
+    needed = {repr(plan.candidates[number].learner) for number, size in left if size is not None}
+    with_all = sorted(number for number, size in left if size is None)
+    behind = out_of_race(
+        np.array([by_cell[number, None] for number in with_all]).T,
+        np.array(by_cell[baseline, None]),
+        np.zeros(len(with_all), dtype=bool),
+        # Of a few cells, the best one, whose difference to itself has no variance, is a large part.
+        standard_errors=plan.racing * (len(with_all) / max(len(with_all) - 1, 1)) ** 0.5,
+        share=0.0,
+        test_ratio=1 / (plan.n_folds - 1),
+    )
+    return {
+        (number, None)
+        for number, is_out in zip(with_all, behind, strict=True)
+        if is_out and repr(plan.candidates[number].learner) not in needed
+    }
 
 
 def out_of_race(
