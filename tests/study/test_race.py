@@ -148,27 +148,27 @@ def test_a_resumed_race_comes_to_the_same(finished, tmp_path, n_done):
         assert {key: journal[key] for key in journal.keys("fold/")} == whole
 
 
-def optimism(accuracy, rule, *, n_tables, n_rows, seed, n_sizes=12, n_learners=8):
+def optimism(accuracy, rule, *, n_tables, n_rows, seed, n_sizes=12, n_learners=8, n_repeats=4):
     """Score of a study minus the accuracy of what it chose, for each of some simulated tables.
 
-    Rows that a cell predicts correctly are drawn; in the two repeats they are the same but for three in ten, and half
+    Rows that a cell predicts correctly are drawn; in the repeats they are the same but for three in ten, and half
     of them are the same at all sizes of a learner.
     """
     rng = np.random.default_rng(seed)
     sizes = np.tile(np.round(1.45 ** np.arange(n_sizes)) + np.arange(n_sizes), n_learners)
     learners = np.repeat(np.arange(n_learners), n_sizes)
     truth = accuracy(sizes)
-    baseline, found = np.full((2, 5), 0.5), []
+    baseline, found = np.full((n_repeats, 5), 0.5), []
     for _ in range(n_tables):
         shared, own = rng.random((n_rows, n_learners))[:, learners], rng.random((n_rows, len(sizes)))
         luck = np.where(rng.random(own.shape) < 0.5, shared, own)
-        scores = np.empty((2, 5, len(sizes)))
-        for repeat in range(2):
+        scores = np.empty((n_repeats, 5, len(sizes)))
+        for repeat in range(n_repeats):
             right = np.where(rng.random(own.shape) < 0.7, luck, rng.random(own.shape)) < truth
             scores[repeat] = right[rng.permutation(n_rows)].reshape(5, -1, len(sizes)).mean(axis=1)
         left = np.arange(len(sizes))
-        for n_folds in (3, 4, 5):
-            left = left[~rule(scores[0, :n_folds, left].T, baseline[0, :n_folds])]
+        for n_folds in (3, 4, *range(5, 5 * n_repeats, 5)):
+            left = left[~rule(scores.reshape(-1, len(sizes))[:n_folds, left], baseline.ravel()[:n_folds])]
         cells = Cells(learners[left], sizes[left], sizes[left], scores[..., left])
         choice = choose(cells, baseline, Rule(0.05))
         found.append((choice.fold_scores - truth[left][choice.by_fold]).mean())
