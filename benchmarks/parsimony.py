@@ -1,28 +1,21 @@
 """``python -m benchmarks.parsimony``: how few columns the rule of a study takes, and what that costs.
 
 A table is cut as in benchmarks/presets.py. Every candidate of a preset is scored at every size on the folds of the two
-thirds, without racing, and once more: fitted on both thirds, and scored on the third that is kept apart. Each table is
-one line of benchmarks/results/parsimony.jsonl, from which any rule can be replayed in a second.
+thirds, without racing, and once more: fitted on both thirds, and scored row by row on the third that is kept apart.
+Each table and split is one line of benchmarks/results/parsimony.jsonl, from which any rule can be replayed in a second.
 
-``--replay`` shows what racing leaves out, and compares rules: the shares of the gain and of the remaining error that
-may be given up, on the tables with an even place in the list and on the others. The gap is the score on the rows kept
-apart minus that of the best plain pipeline (chosen by its inner cross-validation, from the file of
-benchmarks/presets.py); a gap of more than two points and two paired standard errors below zero is a clear loss. Where
-that file has no such runs, the best learner of the preset with all columns takes their place, and a loss of more than
-two points is counted.
-
-``--more`` also scores sizes that grow by 19% instead of 41%, and backward elimination by forests, and the replay then
-compares sets of candidates, too.
-
-``--guards FILE`` writes the table of docs/presets.md on the guard of the rule: by how many standard errors a size must
-be within what may be given up. It is about tables of up to 100 columns on all splits that are there; errors are those
-over tables.
+``--replay`` shows what racing leaves out, and compares rules: what may be lost to the best mean score for fewer columns
+(shares of the gain and of the remaining error, points of the score), and by how many standard errors of the difference
+a size must be within that. Points are the score on the rows kept apart minus that of the best plain pipeline (chosen by
+its inner cross-validation, from the file of benchmarks/presets.py) or, where it has not run, of the best learner with
+all columns. A loss of more than two points and two paired standard errors is a clear one. ``--page FOLDER`` writes the
+tables of docs/presets.md.
 """
 
 import json
 import warnings
+from collections.abc import Callable
 from dataclasses import replace
-from itertools import pairwise
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
@@ -32,44 +25,75 @@ import typer
 from benchmarks.cases import UnavailableError
 from benchmarks.files import FOLDER
 from benchmarks.presets import RESULTS as PRESETS
-from benchmarks.presets import lines_of, task_of
+from benchmarks.presets import lines_of, row_scores, task_of
 from benchmarks.presets_tables import TABLES
 
 RESULTS = FOLDER / "results" / "parsimony.jsonl"
-# Small enough for a minute each.
+# Less than half a minute each.
 SMALL = (
     "wine,breast_cancer,diabetes,sonar,ionosphere,heart,vehicle,segment,satimage,spambase,movement_libras,bands,german,crx,"
-    "vote,labor,unbalanced,yeast4,winequality-red-4,hitters,college,carseats,cpu,khan,nci60,colon,allaml,yale,warpAR10P"
+    "vote,labor,unbalanced,yeast4,winequality-red-4,hitters,college,carseats,cpu,khan,nci60,colon,allaml,yale,warpAR10P,"
+    "pima,boston,credit,saheart,auto,phoneme,australian,contraceptive,oj,ring,vowel,glass,tic-tac-toe,twonorm,penbased,"
+    "chess,nci60_gene"
 )
-# Sets of candidates: what is scored besides those of the preset.
-ELIMINATION = "forest elimination"
-SETS = ("preset", "finer sizes", ELIMINATION)
-RULES = [(0.0, None), (0.05, None), *((0.05, share) for share in (0.7, 0.5, 0.4, 0.3, 0.2, 0.1)), (0.03, None)]
-# The same with a guard: by how many standard errors a size must be within; the rule of a study comes first.
-GUARDED = [(0.05, 0.5, 0.5), (0.05, 0.5, 0.25), (0.05, 0.5, 0.0), (0.03, 0.5, 0.0), (0.08, 0.8, 0.5), (0.0, None, 0.5)]
 
 
-def with_more(plan: Any) -> Any:
-    """The plan with sizes between those that it has, and with backward elimination by forests."""
-    from fewer.study.plan._recipes import Recipe
+class Trial(NamedTuple):
+    """A rule: the shares of the gain and of the remaining error and the points to lose, and the guard.
 
-    def finer(sizes: tuple[int, ...]) -> tuple[int, ...]:
-        between = [round((small * large) ** 0.5) for small, large in pairwise(sizes)]
-        return tuple(sorted({*sizes, *between}))
+    ``smooth`` moves each score so far towards the mean of all selection methods with its learner and size; ``within``
+    takes sizes of the winner's selection method and learner alone.
+    """
 
-    candidates = [replace(each, sizes=finer(each.sizes)) for each in plan.candidates]
-    forest = [each for each in candidates if each.labels[0] == "forest importance"]
-    backward = Recipe("ForestImportanceSelector", {"step": 0.2})
-    more = [replace(each, labels=(ELIMINATION, each.labels[1]), reducer=backward) for each in forest]
-    return replace(plan, candidates=(*candidates, *more))
+    gain: float
+    error: float = np.inf
+    points: float = np.inf
+    guard: float = 0.0
+    smooth: float = 0.0
+    within: bool = False
+
+    def __str__(self) -> str:
+        if not self.gain:
+            return "the best mean score"
+        limits = [f"{self.gain:.0%} of the gain"]
+        limits += [f"{self.error:.0%} of the error"] if np.isfinite(self.error) else []
+        limits += [f"{self.points:g}"] if np.isfinite(self.points) else []
+        more = [f"within by {self.guard:g} standard errors"] if self.guard else []
+        more += ["scores half way to the mean over methods"] if self.smooth else []
+        more += ["sizes of the winner alone"] if self.within else []
+        return "; ".join([", ".join(limits), *more])
 
 
-def measured(table: str, split: int, preset: Any, *, more: bool = False) -> dict[str, Any]:
+RULE = Trial(0.1, 0.2, 0.02)
+FORMER = Trial(0.05, 0.5, guard=0.5)
+TRIALS = (
+    Trial(0.0),
+    FORMER,
+    FORMER._replace(guard=0.0),
+    Trial(0.05, 0.1, 0.01),
+    RULE,
+    RULE._replace(points=np.inf),
+    RULE._replace(error=np.inf),
+    RULE._replace(guard=0.5),
+    RULE._replace(smooth=0.5),
+    RULE._replace(within=True),
+    Trial(0.15, 0.3, 0.03),
+    Trial(0.2, 0.4, 0.04),
+)
+WIDE = (FORMER._replace(guard=1.0), *(RULE._replace(guard=guard) for guard in (1.0, 0.5, 0.0)))
+# What could be chosen if the rows kept apart were known: of each size the best mean, and of these the fewest columns
+# that lose no more than so many points.
+HINDSIGHT = (0.01, 0.02, 0.04)
+
+
+def measured(table: str, split: int, preset: Any) -> dict[str, Any]:
     """The scores of all candidates at all sizes, on the folds and on the rows kept apart."""
+    from fewer._estimators import predicted
     from fewer.evaluate import Fold
     from fewer.study import make_plan, study_data
     from fewer.study.answers._scores import read_scores
-    from fewer.study.work._work import Bench, FoldWork, do_fold, table_folds
+    from fewer.study.work._predictions import fitted_cell
+    from fewer.study.work._work import Bench, FoldWork, do_fold, finished, table_folds
 
     dataset = replace(TABLES[table].dataset(), rows=None)
     task = task_of(dataset, split)
@@ -77,34 +101,24 @@ def measured(table: str, split: int, preset: Any, *, more: bool = False) -> dict
     # The rows of the third come last, so that the folds are those of a study of the two thirds.
     train, test = study_data(task.train), np.arange(n_train, n_train + n_test)
     plan = make_plan(train, preset=preset, n_permutations=0, racing=0.0, scoring=task.scoring)
-    tried = [sorted(each.sizes) for each in plan.candidates]
-    plan = with_more(plan) if more else plan
-    rows = np.concatenate([_rows(task.train), _rows(task.test)])
+    rows = np.concatenate([np.asarray(task.train.rows), np.asarray(task.test.rows)])
     data = study_data(dataset.take(rows))
     if (data.dataset.n_rows, train.dataset.n_rows) != (len(rows), n_train):
         raise UnavailableError(f"{table}: rows of rare classes are left out")
-    folds = [*table_folds(plan, train), [Fold(np.arange(n_train), test)] * plan.n_folds]
-    bench, done = Bench(plan, data, folds), {}
-    for repeat in range(plan.n_repeats + 1):
-        for fold in range(plan.n_folds if repeat < plan.n_repeats else 1):
-            for number in range(len(plan.candidates)):
-                work = FoldWork(number, repeat, fold)
-                try:
-                    done[work.key] = do_fold(work, bench)
-                except Exception as error:
-                    done[work.key] = {"failure": str(error)}
-    scores = read_scores(done, plan, 1 / (plan.n_folds - 1))
-    held_out = {}
-    for number in range(len(plan.candidates)):
-        last = done[FoldWork(number, plan.n_repeats, 0).key]
-        held_out[number] = dict(zip(last.get("sizes", []), last.get("scores", []), strict=True))
-    cells = scores.cells
-    whole = {each.number for each in scores.with_everything}
-    apart: list[Any] = [
-        next(iter(held_out[number].values()), None) if number in whole else held_out[number].get(int(size))
-        for number, size in zip(cells.candidates.tolist(), cells.sizes.tolist(), strict=True)
+    bench = Bench(plan, data, [*table_folds(plan, train), [Fold(np.arange(n_train), test)]])
+    works = [
+        FoldWork(number, repeat, fold)
+        for repeat in range(plan.n_repeats)
+        for fold in range(plan.n_folds)
+        for number in range(len(plan.candidates))
     ]
-    kept = [place for place, score in enumerate(apart) if score is not None]
+    done = {key: found for key, (found, _) in finished(do_fold, works, bench).items()}
+    scores = read_scores(done, plan, 1 / (plan.n_folds - 1))
+    cells, y = scores.cells, np.asarray(data.dataset.y)[test]
+    by_row = []
+    for number, size in zip(cells.candidates.tolist(), cells.sizes.tolist(), strict=True):
+        fitted = fitted_cell(bench, plan.n_repeats, 0, (number, size))
+        by_row.append(row_scores(y, np.asarray(predicted(fitted.model, fitted.X_test)), plan.scoring))
     return {
         "table": table,
         "split": split,
@@ -112,197 +126,183 @@ def measured(table: str, split: int, preset: Any, *, more: bool = False) -> dict
         "rows": n_train,
         "columns": dataset.n_columns,
         "scoring": plan.scoring,
-        "reducers": [each.labels[0] for each in plan.candidates],
-        "tried": tried,
-        "candidates": cells.candidates[kept].tolist(),
-        "sizes": cells.sizes[kept].tolist(),
-        "scores": np.round(cells.scores[..., kept], 6).tolist(),
+        "methods": [each.labels[0] for each in plan.candidates],
+        "learners": [each.labels[1] for each in plan.candidates],
+        "candidates": cells.candidates.tolist(),
+        "sizes": cells.sizes.tolist(),
+        "scores": np.round(cells.scores, 6).tolist(),
         "baseline": np.round(scores.baseline.fold_scores, 6).tolist(),
-        "apart": [round(float(apart[place]), 6) for place in kept],
+        "by_row": [np.round(own, 3).tolist() for own in by_row],
     }
 
 
-def _rows(part: Any) -> np.ndarray:
-    return np.asarray(part.rows)
+class Line:
+    """A line of the file: the cells of a table, and their scores on the folds and on the rows kept apart."""
+
+    def __init__(self, line: dict[str, Any]) -> None:
+        self.table, self.split = line["table"], line["split"]
+        self.n_rows, self.n_columns = line["rows"], line["columns"]
+        self.sizes, self.candidates = np.array(line["sizes"]), np.array(line["candidates"])
+        self.scores, self.baseline = np.array(line["scores"]), np.array(line["baseline"])
+        self.by_row = np.array(line["by_row"])
+        learners = np.array(line["learners"])[self.candidates]
+        self.alike = (self.sizes[:, None] == self.sizes) & (learners[:, None] == learners)
+        self.share = self.sizes / self.sizes.max()
+
+    @property
+    def all_columns(self) -> np.ndarray:
+        """The cells with all columns."""
+        return np.asarray(self.sizes == self.sizes.max())
+
+    def chosen(self, trial: Trial, scores: np.ndarray, baseline: np.ndarray) -> int:
+        """The cell that a rule takes, from scores (folds, cells) and baselines."""
+        if trial.smooth:
+            means = scores @ self.alike / self.alike.sum(axis=0)
+            scores = (1 - trial.smooth) * scores + trial.smooth * means
+        means = np.round(scores.mean(axis=0), 10)
+        best = int(np.argmax(means))
+        error = (scores[:, [best]] - scores).std(axis=0, ddof=1) * np.sqrt(1 / len(scores) + 0.25)
+        left = trial.error * max(1 - means[best], 3 / self.n_rows)
+        limit = min(trial.gain * max(means[best] - baseline.mean(), 0.0), left, trial.points)
+        good = np.round(means[best] - means + trial.guard * error, 10) <= round(limit, 10)
+        if trial.within:
+            good &= self.candidates == self.candidates[best]
+        good[best] = True
+        return int(np.lexsort((-means, np.where(good, self.sizes, np.inf)))[0])
+
+    def with_hindsight(self, points: float, reference: np.ndarray) -> int:
+        """The fewest columns that lose at most so many points on the rows kept apart; of each size the best mean."""
+        means, least = self.scores.mean(axis=(0, 1)), reference.mean() - points
+        best = [int(np.argmax(np.where(self.sizes == size, means, -np.inf))) for size in np.unique(self.sizes)]
+        return next((cell for cell in best if self.by_row[cell].mean() >= least), best[-1])
+
+    def inside(self, choose: Callable[[np.ndarray, np.ndarray], int]) -> float:
+        """Score of a rule on folds that it has not seen, minus that of the best learner with all columns there."""
+        n_repeats, n_folds = self.baseline.shape
+        gaps = []
+        for repeat in range(n_repeats):
+            for fold in range(n_folds):
+                others = np.arange(n_folds) != fold
+                scores = self.scores[repeat, others]
+                whole = np.argmax(np.where(self.all_columns, scores.mean(axis=0), -np.inf))
+                cell = choose(scores, self.baseline[repeat, others])
+                gaps.append(self.scores[repeat, fold, cell] - self.scores[repeat, fold, whole])
+        return float(np.mean(gaps))
 
 
-def chosen(line: dict[str, Any], parsimony: float, error_share: float | None, guard: float = 0.5) -> int:
-    """The cell that the rule takes on all folds of a line; where columns outnumber rows, the guard is one."""
-    from fewer.study.answers._decision import Cells, Rule
-
-    sizes, scores = np.array(line["sizes"]), np.array(line["scores"])
-    cells = Cells(np.array(line["candidates"]), sizes, sizes, scores)
-    guard = 1.0 if line["columns"] > line["rows"] else guard
-    rule = Rule(parsimony, guard, 0.25, error_share, 3 / line["rows"])
-    return cells.chosen(scores.reshape(-1, len(sizes)), np.ravel(line["baseline"]), rule)
-
-
-def raced(line: dict[str, Any]) -> tuple[float, bool]:
-    """Share of the scores that racing leaves out, and whether the choice stays the same."""
-    from fewer.study.work._race import out_of_race
-
-    sizes, scores, baseline = (np.array(line[name]) for name in ("sizes", "scores", "baseline"))
-    n_repeats, n_folds, n_cells = scores.shape
-    left, n_scored, stays = np.arange(n_cells), 3 * n_cells, sizes == sizes.max()
-    for done in range(3, n_folds + 1):
-        rule = {"standard_errors": 2.0, "share": 0.1, "test_ratio": 1 / (n_folds - 1)}
-        left = left[~out_of_race(scores[0, :done][:, left], baseline[0, :done], stays[left], **rule)]
-        n_scored += len(left) * (1 if done < n_folds else n_folds * (n_repeats - 1))
-    return 1 - n_scored / scores.size, chosen(line, 0.05, 0.5) in left
-
-
-def plain_of(path: Path) -> dict[tuple[str, int], tuple[float, float]]:
-    """Score of the best plain pipeline on each table and split, and the paired standard error of the study."""
-    runs: dict[tuple[str, int], dict[str, Any]] = {}
+def plain_of(path: Path) -> dict[tuple[str, int], np.ndarray]:
+    """Row by row, the scores of the best plain pipeline on each table and split."""
+    best: dict[tuple[str, int], dict[str, Any]] = {}
     for line in lines_of(path):
-        if line["status"] == "ok":
-            runs.setdefault((line["table"], line["split"]), {})[line["procedure"]] = line
-    found = {}
-    for key, by_name in runs.items():
-        plain = [line for name, line in by_name.items() if name.startswith("all columns")]
-        if plain and "quick" in by_name:
-            best = max(plain, key=lambda line: line["claimed"])
-            differences = np.subtract(by_name["quick"]["by_row"], best["by_row"])
-            found[key] = best["score"], float(differences.std(ddof=1) / np.sqrt(len(differences)))
-    return found
+        if line["status"] == "ok" and line["procedure"].startswith("all columns"):
+            key = line["table"], line["split"]
+            best[key] = max(line, best.get(key, line), key=lambda each: each["claimed"])
+    return {key: np.array(line["by_row"], dtype=float) for key, line in best.items()}
 
 
-def restricted(line: dict[str, Any], which: str) -> dict[str, Any]:
-    """The line with one of the sets of candidates only."""
-    whole = max(line["sizes"])
-
-    def is_in(number: int, size: int) -> bool:
-        if line["reducers"][number] == ELIMINATION:
-            return which == ELIMINATION
-        return which != "preset" or size == whole or size in line["tried"][number]
-
-    kept = [place for place, cell in enumerate(zip(line["candidates"], line["sizes"], strict=True)) if is_in(*cell)]
-    found = line | {name: [line[name][place] for place in kept] for name in ("candidates", "sizes", "apart")}
-    return found | {"scores": np.array(line["scores"])[..., kept].tolist()}
-
-
-def reference_of(line: dict[str, Any], plain: dict[tuple[str, int], tuple[float, float]]) -> tuple[float, float]:
-    """Score to compare with and standard error of the difference: of the best plain pipeline, if it was run."""
-    key = line["table"], line["split"]
-    if key in plain:
-        return plain[key]
-    sizes, means = np.array(line["sizes"]), np.mean(line["scores"], axis=(0, 1))
-    best = int(np.argmax(np.where(sizes == sizes.max(), means, -np.inf)))
-    return line["apart"][best], 0.0
-
-
-def replay(results: Path, presets: Path) -> None:
-    """Print gap, clear losses and columns of every rule, for both halves of the tables and each set of candidates."""
-    lines, plain = lines_of(results), plain_of(presets)
-    left_out, same = np.array([raced(restricted(line, "preset")) for line in lines]).T
-    print(
-        f"racing leaves out {left_out.mean():.0%} of the scores ({left_out.min():.0%} to {left_out.max():.0%}); the "
-        f"choice is the same on {int(same.sum())} of {len(lines)} tables"
-    )
-    sets = SETS if any(ELIMINATION in line["reducers"] for line in lines) else SETS[:1]
-    for name, half in {"even": lines[::2], "odd": lines[1::2], "all": lines}.items():
-        for which in sets:
-            print(f"{name}, {which}: {len(half)} tables")
-            for rule in RULES:
-                print(_in_words(rule, figures_of(rule, [restricted(line, which) for line in half], plain)))
+def reference_of(line: Line, plain: dict[tuple[str, int], np.ndarray]) -> np.ndarray:
+    """Scores to compare with, row by row."""
+    if (line.table, line.split) in plain:
+        return plain[line.table, line.split]
+    whole = np.where(line.all_columns, line.scores.mean(axis=(0, 1)), -np.inf)
+    return np.asarray(line.by_row[int(np.argmax(whole))])
 
 
 class Figures(NamedTuple):
-    """What a rule gives on some tables: gaps in points, losses, median shares of the columns."""
+    """What rules give on some tables: points, clear losses, median share of the columns, points inside the folds."""
 
-    gap: float
-    error: float
-    losses: int
-    wide: float
-    narrow: float
+    points: str
+    losses: str
+    share: str
+    inside: str
 
 
-def figures_of(rule: tuple[float, float | None], lines: list[dict[str, Any]], plain: dict[Any, Any]) -> Figures:
-    """Replay the rule on these lines."""
-    gaps, clear = [], 0
-    shares: dict[bool, list[float]] = {True: [], False: []}
+def figures_of(lines: list[Line], plain: dict[Any, Any], trial: Trial | float) -> Figures:
+    """Replay a rule, or hindsight of so many points; errors are over tables, after splits have been averaged."""
+    points: dict[str, list[float]] = {}
+    inside: dict[str, list[float]] = {}
+    clear, shares = 0, []
     for line in lines:
-        score, error = reference_of(line, plain)
-        cell = chosen(line, *rule)
-        gap = line["apart"][cell] - score
-        gaps.append(100 * gap)
-        clear += gap < -max(0.02, 2 * error)
-        shares[line["columns"] > 100].append(line["sizes"][cell] / max(line["sizes"]))
-    wide, narrow = (float(np.median(shares[many])) if shares[many] else np.nan for many in (True, False))
-    return Figures(float(np.mean(gaps)), float(np.std(gaps, ddof=1) / np.sqrt(len(gaps))), clear, wide, narrow)
+        reference = reference_of(line, plain)
+        if isinstance(trial, Trial):
+            n_cells = len(line.sizes)
+            cell = line.chosen(trial, line.scores.reshape(-1, n_cells), line.baseline.ravel())
+            within = line.inside(lambda scores, baseline, line=line: line.chosen(trial, scores, baseline))
+            inside.setdefault(line.table, []).append(within)
+        else:
+            cell = line.with_hindsight(trial, reference)
+        lost = reference - line.by_row[cell]
+        clear += lost.mean() > max(0.02, 2 * lost.std(ddof=1) / np.sqrt(len(lost)))
+        points.setdefault(line.table, []).append(-lost.mean())
+        shares.append(line.share[cell])
+    return Figures(_mean(points), f"{clear} of {len(lines)}", f"{np.median(shares):.0%}", _mean(inside))
 
 
-def _in_words(rule: tuple[float, float | None], found: Figures) -> str:
-    return (
-        f"  gain {rule[0]:.2f}, error {rule[1] or '-':>4}: gap {found.gap:+.2f} +- {found.error:.2f}, clear losses "
-        f"{found.losses}, columns wide {found.wide:.3f}, narrow {found.narrow:.2f}"
-    )
+def _mean(by_table: dict[str, list[float]]) -> str:
+    means = [100 * np.mean(each) for each in by_table.values()]
+    if len(means) < 2:
+        return ""
+    return f"{np.mean(means):+.1f} ± {np.std(means, ddof=1) / np.sqrt(len(means)):.1f}"
 
 
-def frontier(lines: list[dict[str, Any]], plain: dict[Any, Any]) -> str:
-    """The part of docs/presets.md on score against columns: tables of up to 100 columns, one line for each rule."""
-    narrow = [line for line in lines if line["columns"] <= 100]
-    splits = sorted({line["split"] for line in narrow})
-    names = {"preset": "those of quick", "finer sizes": "twice as many sizes", ELIMINATION: "forest elimination, too"}
-    found = [
-        "| candidates | of the gain | of the error | "
-        + " | ".join(f"split {split}: points | loses > 2 | columns" for split in splits)
-        + " |",
-        "|---|---|---|" + "---|---|---|" * len(splits),
+def frontier(lines: list[Line], plain: dict[Any, Any]) -> str:
+    """The table of docs/presets.md on tables with up to 100 columns: one half, the other half, other splits."""
+    narrow = [line for line in lines if line.n_columns <= 100]
+    first = sorted({line.table for line in narrow})[::2]
+    parts = [
+        [line for line in narrow if line.split == 0 and line.table in first],
+        [line for line in narrow if line.split == 0 and line.table not in first],
+        [line for line in narrow if line.split > 0],
     ]
-    for which, name in names.items():
-        for gain, error in ((0.0, None), (0.03, 0.5), (0.05, 0.5), (0.05, None), (0.1, 0.5)):
-            cells = [name, f"{gain:.0%}", f"{error:.0%}" if error else "any"]
-            for split in splits:
-                own = [restricted(line, which) for line in narrow if line["split"] == split]
-                one = figures_of((gain, error), own, plain)
-                cells += [f"{one.gap:+.1f} ± {one.error:.1f}", f"{one.losses} of {len(own)}", f"{one.narrow:.0%}"]
-            found.append(f"| {' | '.join(cells)} |")
+    names = ("one half", "other half", "other splits")
+    heads = [f"{name}: points | clear losses | columns" for name in names]
+    found = [
+        f"| may be lost | {' | '.join(heads)} | inside the folds |",
+        "|---|" + "---|---|---|" * len(names) + "---|",
+    ]
+    tried: list[tuple[str, Trial | float]] = [(str(trial), trial) for trial in TRIALS]
+    tried = [(f"**{name}**" if trial == RULE else name, trial) for name, trial in tried]
+    tried += [(f"hindsight: {points:g}", points) for points in HINDSIGHT]
+    for name, trial in tried:
+        cells = [figures_of(part, plain, trial)[:3] for part in parts]
+        of_all = figures_of(narrow, plain, trial).inside
+        found.append(f"| {name} | {' | '.join(' | '.join(each) for each in cells)} | {of_all} |")
     return "\n".join(found) + "\n"
 
 
-def guards(lines: list[dict[str, Any]], plain: dict[Any, Any]) -> str:
-    """The part of docs/presets.md on the guard of the rule: tables of up to 100 columns, splits averaged."""
-    narrow = [line for line in lines if line["columns"] <= 100]
-    tables = sorted({line["table"] for line in narrow})
-
-    def replayed(rule: tuple[float, float | None, float]) -> tuple[np.ndarray, np.ndarray]:
-        cells = [chosen(line, *rule) for line in narrow]
-        scores = [line["apart"][cell] - reference_of(line, plain)[0] for line, cell in zip(narrow, cells, strict=True)]
-        shares = [line["sizes"][cell] / max(line["sizes"]) for line, cell in zip(narrow, cells, strict=True)]
-        return 100 * np.array(scores), np.array(shares)
-
-    def in_words(values: np.ndarray) -> str:
-        means = [
-            np.mean([value for value, line in zip(values, narrow, strict=True) if line["table"] == name])
-            for name in tables
-        ]
-        return f"{np.mean(means):+.1f} ± {np.std(means, ddof=1) / np.sqrt(len(means)):.1f}"
-
-    first, _ = replayed(GUARDED[0])
-    found = [
-        "| of the gain | of the error | standard errors | points | minus the first rule | loses > 2 | columns |",
-        "|---|---|---|---|---|---|---|",
-    ]
-    for rule in GUARDED:
-        gaps, shares = replayed(rule)
-        limits = f"{rule[0]:.0%} | {f'{rule[1]:.0%}' if rule[1] else 'any'} | {rule[2]:g}"
-        against = in_words(gaps - first) if rule != GUARDED[0] else ""
-        lost = f"{int((gaps < -2).sum())} of {len(gaps)}"
-        found.append(f"| {limits} | {in_words(gaps)} | {against} | {lost} | {np.median(shares):.0%} |")
+def wide(lines: list[Line], plain: dict[Any, Any]) -> str:
+    """The same for tables with more columns."""
+    many = [line for line in lines if line.n_columns > 100]
+    found = ["| may be lost | points | clear losses | columns | inside the folds |", "|---|---|---|---|---|"]
+    for trial in WIDE:
+        name = f"**{trial}**" if trial == RULE else str(trial)
+        found.append(f"| {name} | {' | '.join(figures_of(many, plain, trial))} |")
     return "\n".join(found) + "\n"
+
+
+def raced(line: Line) -> tuple[float, bool]:
+    """Share of the scores that racing leaves out, and whether the choice stays the same."""
+    from fewer.study.work._race import out_of_race
+
+    n_repeats, n_folds, n_cells = line.scores.shape
+    left, n_scored = np.arange(n_cells), 3 * n_cells
+    for done in range(3, n_folds + 1):
+        rule = {"standard_errors": 2.0, "share": 0.1, "test_ratio": 1 / (n_folds - 1)}
+        scores, stays = line.scores[0, :done][:, left], line.all_columns[left]
+        left = left[~out_of_race(scores, line.baseline[0, :done], stays, **rule)]
+        n_scored += len(left) * (1 if done < n_folds else n_folds * (n_repeats - 1))
+    cell = line.chosen(RULE, line.scores.reshape(-1, n_cells), line.baseline.ravel())
+    return 1 - n_scored / line.scores.size, cell in left
 
 
 def main(
     tables: Annotated[str, typer.Option(help="Names, with commas between.")] = SMALL,
     split: Annotated[int, typer.Option(help="The third kept apart.")] = 0,
     preset: Annotated[str, typer.Option(help="The preset whose candidates are scored.")] = "quick",
-    more: Annotated[bool, typer.Option("--more", help="Score finer sizes and backward elimination, too.")] = False,
     only_replay: Annotated[bool, typer.Option("--replay", help="Compare rules on what is there.")] = False,
     results: Annotated[Path, typer.Option(help="File of the scores.")] = RESULTS,
     presets: Annotated[Path, typer.Option(help="File of the plain pipelines.")] = PRESETS,
-    page: Annotated[Path | None, typer.Option(help="File for the table of the docs.")] = None,
-    guard_page: Annotated[Path | None, typer.Option("--guards", help="File for the table on guards.")] = None,
+    page: Annotated[Path | None, typer.Option(help="Folder for the tables of the docs.")] = None,
 ) -> None:
     """Measure the tables that are not there yet, then compare rules."""
     done = {(line["table"], line["split"], line["preset"]) for line in lines_of(results)}
@@ -313,18 +313,24 @@ def main(
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                line = measured(table, split, preset, more=more)
+                line = measured(table, split, preset)
         except UnavailableError as error:
             print(f"{table}: {error}")
             continue
         with results.open("a", encoding="utf-8") as file:
             file.write(json.dumps(line, separators=(",", ":")) + "\n")
         print(table, flush=True)
-    replay(results, presets)
-    if page is not None:
-        page.write_text(frontier(lines_of(results), plain_of(presets)), encoding="utf-8")
-    if guard_page is not None:
-        guard_page.write_text(guards(lines_of(results), plain_of(presets)), encoding="utf-8")
+    lines, plain = [Line(line) for line in lines_of(results) if line["preset"] == preset], plain_of(presets)
+    left_out, same = np.array([raced(line) for line in lines]).T
+    print(
+        f"racing leaves out {left_out.mean():.0%} of the scores ({left_out.min():.0%} to {left_out.max():.0%}); the "
+        f"choice is the same on {int(same.sum())} of {len(lines)} tables and splits"
+    )
+    found = {"parsimony.md": frontier(lines, plain), "parsimony-wide.md": wide(lines, plain)}
+    for name, text in found.items():
+        print(text)
+        if page is not None:
+            (page / name).write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":

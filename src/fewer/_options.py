@@ -241,8 +241,9 @@ OPTIONS: tuple[Option, ...] = (
     Option(
         "parsimony",
         'float or "one_se"',
-        0.05,
-        "Used to choose the number of columns: share of the best gain over the baseline to give up for fewer columns. "
+        0.1,
+        "Used to choose the number of columns: share of the best gain over the baseline to give up for fewer columns, "
+        "but no more than twice this share of the remaining error, and than a fifth of it as points of the score. "
         "0 takes the best score; one_se takes the best candidate, with its fewest columns within one standard error.",
         "plan",
         metavar="SHARE",

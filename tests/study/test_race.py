@@ -170,7 +170,7 @@ def optimism(accuracy, rule, *, n_tables, n_rows, seed, n_sizes=12, n_learners=8
         for n_folds in (3, 4, *range(5, 5 * n_repeats, 5)):
             left = left[~rule(scores.reshape(-1, len(sizes))[:n_folds, left], baseline.ravel()[:n_folds])]
         cells = Cells(learners[left], sizes[left], sizes[left], scores[..., left])
-        choice = choose(cells, baseline, Rule(0.05))
+        choice = choose(cells, baseline, Rule(0.1, 1.0, 3 / n_rows))
         found.append((choice.fold_scores - truth[left][choice.by_fold]).mean())
     return np.array(found)
 

@@ -3,14 +3,15 @@
 A *cell* is a candidate with a number of columns; ``x[r, k, c]`` is its score on fold k of repeat r, ``x0`` that of the
 baseline. On some folds, with means ``m_c`` and ``m_0`` and the best cell b, the rule takes of all cells with
 
-    m_b - m_c + g s_c <= parsimony min(m_b - m_0, 10 max(1 - m_b, 3 / n))
+    m_b - m_c <= parsimony min(G, 2 E, D / 5)
 
-the one that needs the fewest columns, and of those the one with the best mean. ``s_c`` is the standard error of the
-difference on the same folds, and the guard g is 1/2, or 1 where columns outnumber rows: where scores are noisy, the
-smallest of many good sizes is easily a lucky one. The second limit is for scores that end at 1, such as accuracy and
-R2: where the best one errs little, a small share of the gain is many times its error; with n rows, an error below 3 / n
-cannot be told from none. With ``parsimony="one_se"`` the rule is that of one standard error
-within the winner: of the candidate with the best mean, the fewest columns within one standard error of it.
+the one that needs the fewest columns, and of those the one with the best mean. ``G = m_b - m_0`` is the gain. ``E`` is
+what the best cell lacks to the best score there is, with n rows at least 3 / n of a score that ends at 1, because fewer
+errors cannot be told from none. ``D`` is 1 for scores that end at 1, such as accuracy and R2, and the error of the
+baseline for those that end at 0, so that squared errors choose as R2 does. For other scores the limit is
+``parsimony G``. A share of the gain alone would be many times the error where the best cell errs little, and several
+points where it gains much. With ``parsimony="one_se"`` the rule is that of one standard error within the winner: of the
+candidate with the best mean, the fewest columns within one standard error of it.
 
 Cross-indexing (Reunanen 2006) applies the rule to the other folds of a repeat and reads the score on the fold
 that is left: the estimate belongs to the rule, and so to the cell that the rule takes on all folds, which is what the
@@ -39,7 +40,9 @@ POWER = 0.8
 # Within so many of its standard errors over draws of the folds, a limit may well be on the other side of zero.
 CLOSE_ERRORS = 1.5
 # So many times the parsimony is the share of the remaining error that may be added for fewer columns.
-ERROR_SHARE = 10
+ERROR_SHARE = 2
+# The parsimony over this is the largest loss: 0.02 of accuracy or R2 with the default of 0.1.
+POINTS = 5
 # What float arithmetic leaves of a tie must not break it.
 _DIGITS = 10
 
@@ -73,14 +76,8 @@ class Cells:
             error = 0.0 if len(scores) < 2 else scores[:, best].std(ddof=1) / np.sqrt(len(scores))
             good = (self.candidates == self.candidates[best]) & (means >= np.round(means[best] - error, _DIGITS))
             return self._fewest(good, means)
-        behind = scores[:, [best]] - scores
-        error = np.zeros(len(means))  # that of a single fold is not known
-        if len(scores) > 1:
-            error = behind.std(axis=0, ddof=1) * np.sqrt(1 / len(scores) + rule.test_ratio)
-        given_up = rule.parsimony * max(means[best] - baseline.mean(), 0.0)
-        if rule.error_share is not None:
-            given_up = min(given_up, rule.error_share * max(1 - means[best], rule.least_error))
-        good = np.round(means[best] - means + rule.guard * error, _DIGITS) <= np.round(given_up, _DIGITS)
+        given_up = rule.given_up(float(means[best]), float(baseline.mean()))
+        good = np.round(means[best] - means, _DIGITS) <= np.round(given_up, _DIGITS)
         good[best] = True
         return self._fewest(good, means)
 
@@ -91,17 +88,25 @@ class Cells:
 
 
 class Rule(NamedTuple):
-    """How much of the gain may be given up for fewer columns, and by how many standard errors a size must be within.
+    """How much of the best mean score may be given up for fewer columns.
 
-    For a score that ends at 1, ``error_share`` is the largest share of what the best one lacks to it that may be given
-    up, and ``least_error`` the least that the rows can tell from nothing.
+    ``best_possible`` is the highest value of the score, and ``least_error`` the smallest distance from it that the rows
+    can tell from nothing.
     """
 
     parsimony: Parsimony
-    guard: float = 0.5
-    test_ratio: float = 0.25
-    error_share: float | None = None
+    best_possible: float = np.inf
     least_error: float = 0.0
+
+    def given_up(self, best: float, baseline: float) -> float:
+        """What may be lost to the best mean score."""
+        assert self.parsimony != "one_se"
+        gain = max(best - baseline, 0.0)
+        if not np.isfinite(self.best_possible):
+            return self.parsimony * gain
+        error = max(self.best_possible - best, self.least_error)
+        whole = 1.0 if self.best_possible == 1 else self.best_possible - baseline
+        return self.parsimony * min(gain, ERROR_SHARE * error, whole / POINTS)
 
 
 def means_of_others(scores: np.ndarray) -> np.ndarray:

@@ -142,7 +142,7 @@ def nothing_smaller(plan: "Plan") -> str:
         return "no smaller number scores as well"
     if plan.parsimony == "one_se":
         return "no smaller number is within one standard error of the best score"
-    return f"no smaller number keeps {percent(1 - plan.parsimony)} of the gain over the baseline"
+    return "no smaller number scores nearly as well"
 
 
 def _in_short(findings: "Findings", answer: Any) -> Lead:

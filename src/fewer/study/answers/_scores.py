@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fewer.evaluate import CrossIndex, corrected_interval, cross_index
-from fewer.study.answers._decision import ERROR_SHARE, Cells, Choice, Claim, Rule, choose, claim, means_of_others
+from fewer.study.answers._decision import Cells, Choice, Claim, Rule, choose, claim, means_of_others
 from fewer.study.plan._plan import Parsimony, Plan
 from fewer.study.work._work import FoldWork
 
@@ -192,10 +192,8 @@ class AllScores:
 
     def choice_at(self, parsimony: Parsimony) -> Choice:
         """What the rule chooses with this parsimony, on all folds and cross-indexed."""
-        guard = 1.0 if self.plan.n_columns > self.plan.n_rows else 0.5
-        rule = Rule(parsimony, guard, self.test_ratio)
-        if parsimony != "one_se" and self.baseline.best_possible == 1:
-            rule = rule._replace(error_share=ERROR_SHARE * parsimony, least_error=3 / self.plan.n_rows)
+        highest = self.baseline.best_possible
+        rule = Rule(parsimony, highest, 3 / self.plan.n_rows if highest == 1 else 0.0)
         return choose(self.cells, self.baseline.fold_scores, rule)
 
     @cached_property

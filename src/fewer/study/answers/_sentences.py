@@ -23,7 +23,7 @@ from fewer._wording import (
 )
 from fewer.catalogue import imputer_named
 from fewer.study.answers import _caution_sentences
-from fewer.study.answers._decision import CLOSE_ERRORS, ERROR_SHARE, POWER
+from fewer.study.answers._decision import CLOSE_ERRORS, ERROR_SHARE, POINTS, POWER
 from fewer.study.answers._first_lines import CLOSE, DRIFT, first_lines, nothing_smaller, target_drifts
 from fewer.study.answers._question import Answer, Verdict
 from fewer.study.answers._scores import best_possible
@@ -199,16 +199,15 @@ def _how_few(findings: "Findings", answer: Any) -> Said:
         number += f", with {listed(plan.always)}, which {'is' if len(plan.always) == 1 else 'are'} always in"
     within = "The fewest columns of the candidate with the best mean score, within one standard error of it."
     if plan.parsimony != "one_se":
-        error = (
-            f", and at most {percent(ERROR_SHARE * plan.parsimony)} of the difference between the best score and a "
-            "perfect one"
-            if best_possible(plan.scoring) == 1
-            else ""
-        )
+        highest, more = best_possible(plan.scoring), ""
+        of_error, of_all = percent(ERROR_SHARE * plan.parsimony), plan.parsimony / POINTS
+        if highest == 1:
+            more = f", by at most {of_error} of what it lacks to 1, and by at most {of_all:.3g}"
+        elif highest == 0:
+            more = f", by at most {of_error} of what it lacks to 0, and by at most {percent(of_all)} of the baseline"
         within = (
-            f"The fewest columns of any candidate that loses at most {percent(plan.parsimony)} (the parsimony) of the "
-            f"gain of the best over the baseline{error}. The loss is the difference of the mean scores plus half a "
-            "standard error, or one standard error if columns outnumber rows."
+            "The fewest columns of any candidate whose mean score is below the best one by at most "
+            f"{percent(plan.parsimony)} (the parsimony) of its gain over the baseline{more}."
         )
     return {"sentence": f"{number}. {folds}", "how": f"{within} The folds applied the same rule to the other folds."}
 
