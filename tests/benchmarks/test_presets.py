@@ -247,7 +247,12 @@ def test_rules_are_replayed_with_limits_a_guard_and_smoothed_scores():
 def test_the_frontier_counts_clear_losses_beside_the_best_plain_pipeline():
     from benchmarks.parsimony import HINDSIGHT, TRIALS, frontier, wide
 
-    lines = [replayed(), replayed(table="b"), replayed(table="b", split=1), replayed(table="wide", columns=200)]
+    lines = [
+        replayed(),
+        replayed(table="b", split=3),
+        replayed(table="b", split=6),
+        replayed(table="wide", columns=200),
+    ]
     rows = [[cell.strip() for cell in row.split("|")[1:-1]] for row in frontier(lines, {}).splitlines()[2:]]
     found = {row[0].strip("*"): row[1:] for row in rows}
     assert len(found) == len(TRIALS) + len(HINDSIGHT)
