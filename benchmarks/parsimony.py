@@ -276,12 +276,14 @@ def wide(lines: list[Line], plain: dict[Any, Any]) -> str:
 
 def raced(line: Line) -> tuple[float, bool]:
     """Share of the scores that racing leaves out, and whether the choice stays the same."""
+    from fewer.study.answers._decision import Rule
     from fewer.study.work._race import out_of_race
 
+    given_up = Rule(0.1, 1.0, 3 / line.n_rows)
     n_repeats, n_folds, n_cells = line.scores.shape
     left, n_scored = np.arange(n_cells), 3 * n_cells
     for done in range(3, n_folds + 1):
-        rule = {"standard_errors": 2.0, "share": 0.1, "test_ratio": 1 / (n_folds - 1)}
+        rule = {"rule": given_up, "standard_errors": 2.0, "test_ratio": 1 / (n_folds - 1)}
         scores, stays = line.scores[0, :done][:, left], line.all_columns[left]
         left = left[~out_of_race(scores, line.baseline[0, :done], stays, **rule)]
         n_scored += len(left) * (1 if done < n_folds else n_folds * (n_repeats - 1))

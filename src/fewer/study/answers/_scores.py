@@ -41,6 +41,12 @@ def best_possible(scoring: str) -> float:
     return 0.0 if scoring.startswith("neg_") else 1.0 if scoring in _UP_TO_ONE else np.inf
 
 
+def rule_of(plan: Plan, parsimony: Parsimony) -> Rule:
+    """The rule of a plan, with another parsimony."""
+    highest = best_possible(plan.scoring)
+    return Rule(parsimony, highest, 3 / plan.n_rows if highest == 1 else 0.0)
+
+
 @dataclass(frozen=True, eq=False)
 class CandidateScores:
     """Held-out scores of one candidate.
@@ -192,9 +198,7 @@ class AllScores:
 
     def choice_at(self, parsimony: Parsimony) -> Choice:
         """What the rule chooses with this parsimony, on all folds and cross-indexed."""
-        highest = self.baseline.best_possible
-        rule = Rule(parsimony, highest, 3 / self.plan.n_rows if highest == 1 else 0.0)
-        return choose(self.cells, self.baseline.fold_scores, rule)
+        return choose(self.cells, self.baseline.fold_scores, rule_of(self.plan, parsimony))
 
     @cached_property
     def choice(self) -> Choice:

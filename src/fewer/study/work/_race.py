@@ -3,19 +3,19 @@
 A cell is a candidate with a number of columns. On some folds, with the best cell b, mean scores ``m``, the baseline 0,
 and the variance of the differences to b pooled over all cells, ``s**2``, a cell c is behind when
 
-    m_b - m_c > min(a (m_b - m_0), 10 a max(1 - m_b, 3 / N)) + z s sqrt(1 / n + rho)
+    m_b - m_c > g(m_b, m_0) + z s sqrt(1 / n + rho)
 
-with n folds of N rows, rho the test rows over the training rows, z standard errors (``Plan.racing``), and a the share
-of the gain that the rule of the study may give up, 0.1 at least, because the report shows what it chooses with that
-much. As in the rule, the second limit is for scores that end at 1. A cell is out when it is behind whichever of the
-finished folds is left out, from the third fold on: no single fold decides, so that a choice for a fold hardly depends
-on the scores there, and the estimate of the study stays unbiased.
+with n folds, rho the test rows over the training rows, z standard errors (``Plan.racing``), and g what the rule of the
+study may give up (``Rule.given_up``) with a parsimony of 0.1 at least, because the report shows what it chooses with
+that much. A cell is out when it is behind whichever of the finished folds is left out, from the third fold on: no
+single fold decides, so that a choice for a fold hardly depends on the scores there, and the estimate of the study stays
+unbiased.
 
 The race stops for nothing else: it looks after the third and each later fold of the first repeat, and after each later
 repeat, at finished folds only, so that any number of workers, and a study that was resumed, come to the same. The
 baseline gets all folds, because the study compares with it, and so does the best cell of those with fewer columns. The
 study compares with the best learner with all columns, too: from the end of the first repeat on, a learner with all
-columns is out when it is behind the best of these with a = 0, and no selection method with this learner is left.
+columns is out when it is behind the best of these with g = 0, and no selection method with this learner is left.
 """
 
 from collections.abc import Iterator, Mapping
@@ -23,8 +23,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fewer.study.answers._decision import ERROR_SHARE
-from fewer.study.answers._scores import best_possible
+from fewer.study.answers._decision import Rule
+from fewer.study.answers._scores import rule_of
 from fewer.study.plan._budget import by_reducer
 from fewer.study.plan._plan import Plan
 from fewer.study.work._work import FoldWork
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 Cell = tuple[int, int | None]
 
 _FEWEST_FOLDS = 3
-_LEAST_SHARE = 0.1
+_LEAST_PARSIMONY = 0.1
 _DIGITS = 10
 
 
@@ -121,16 +121,13 @@ def _still_in(
     racing = [cell for cell in cells if cell[0] != baseline]
     if (baseline, None) not in cells or not racing:
         return dict(sizes)  # there is no study without the baseline, nor with it alone
-    share = max(float(plan.parsimony), _LEAST_SHARE)
     out = out_of_race(
         np.array([by_cell[cell] for cell in racing]).T,
         np.array(by_cell[baseline, None]),
         np.array([size is None for _, size in racing]),
+        rule=rule_of(plan, max(float(plan.parsimony), _LEAST_PARSIMONY)),
         standard_errors=plan.racing,
-        share=share,
         test_ratio=1 / (plan.n_folds - 1),
-        error_share=ERROR_SHARE * share if best_possible(plan.scoring) == 1 else None,
-        least_error=3 / plan.n_rows,
     )
     left = {cell for cell, is_out in zip(racing, out, strict=True) if not is_out}
     if len(folds) >= plan.n_folds and any(size is None for _, size in left):
@@ -151,9 +148,9 @@ def _with_all_behind(plan: Plan, by_cell: Mapping[Cell, list[float]], left: set[
         np.array([by_cell[number, None] for number in with_all]).T,
         np.array(by_cell[baseline, None]),
         np.zeros(len(with_all), dtype=bool),
+        rule=rule_of(plan, 0.0),
         # Of a few cells, the best one, whose difference to itself has no variance, is a large part.
         standard_errors=plan.racing * (len(with_all) / max(len(with_all) - 1, 1)) ** 0.5,
-        share=0.0,
         test_ratio=1 / (plan.n_folds - 1),
     )
     return {
@@ -168,38 +165,28 @@ def out_of_race(
     baseline: np.ndarray,
     stays: np.ndarray,
     *,
+    rule: Rule,
     standard_errors: float,
-    share: float,
     test_ratio: float,
-    error_share: float | None = None,
-    least_error: float = 0.0,
 ) -> np.ndarray:
     """Cells that are behind whichever fold is left out, from scores (n_folds, n_cells) and baselines (n_folds,).
 
     Those that ``stays`` marks are not out, nor is the best of the others.
     """
     others = ~np.eye(len(scores), dtype=bool)
-    rule = standard_errors, share, test_ratio, error_share, least_error
-    out = ~stays & np.all([_behind(scores[i], baseline[i], *rule) for i in others], axis=0)
+    behind = [_behind(scores[i], baseline[i], rule, standard_errors, test_ratio) for i in others]
+    out = ~stays & np.all(behind, axis=0)
     if not stays.all():
         out[np.argmax(np.where(stays, -np.inf, np.round(scores.mean(axis=0), _DIGITS)))] = False
     return out
 
 
 def _behind(
-    scores: np.ndarray,
-    baseline: np.ndarray,
-    standard_errors: float,
-    share: float,
-    test_ratio: float,
-    error_share: float | None,
-    least_error: float,
+    scores: np.ndarray, baseline: np.ndarray, rule: Rule, standard_errors: float, test_ratio: float
 ) -> np.ndarray:
     means = np.round(scores.mean(axis=0), _DIGITS)
     best = int(np.argmax(means))
     pooled = np.sqrt(np.var(scores[:, [best]] - scores, axis=0, ddof=1).mean())
-    given_up = share * max(means[best] - baseline.mean(), 0.0)
-    if error_share is not None:
-        given_up = min(given_up, error_share * max(1 - means[best], least_error))
+    given_up = rule.given_up(float(means[best]), float(baseline.mean()))
     limit = given_up + standard_errors * pooled * np.sqrt(1 / len(scores) + test_ratio)
     return np.asarray(np.round(means[best] - means - limit, _DIGITS) > 0)
