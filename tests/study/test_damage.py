@@ -116,6 +116,12 @@ def test_flipped_bits_never_change_what_was_found(kept, copy):
     assert refused > 10
 
 
+def test_flipped_bits_never_change_what_a_study_with_a_time_limit_found(limited, tmp_path):
+    shutil.copytree(limited.folder.path, tmp_path / "study")
+    mended, _ = check_flips(limited, StudyFolder(tmp_path / "study"), n=10, seed=5)
+    assert mended > 0
+
+
 @pytest.mark.slow
 def test_five_hundred_flipped_bits_never_change_what_was_found(kept, copy):
     mended, refused = check_flips(kept, copy, n=500, seed=4)
@@ -189,6 +195,44 @@ def test_work_that_a_journal_has_lost_is_done_again(kept, copy, lost):
         kept.read(copy)
     with pytest.warns(UserWarning, match="was damaged"):  # the trigger is missing
         assert kept.go_on(copy) == kept.findings
+
+
+@pytest.fixture(scope="module")
+def limited(tmp_path_factory):
+    """A study with a time limit, which has decided twice what there is time for."""
+    plan, data = small_study("small", n_permutations=19)
+    return Kept(plan, data, StudyFolder(tmp_path_factory.mktemp("limited") / "study"))
+
+
+@pytest.mark.parametrize(
+    "damage", [lose, lambda path, key: change(path, key, "payload", "{}")], ids=["lost", "changed"]
+)
+@pytest.mark.parametrize("key", ["budget", "budget/tests"])
+def test_what_was_decided_from_times_is_not_decided_again(limited, tmp_path, monkeypatch, key, damage):
+    def decide(*_, **__):
+        pytest.fail("times are not the same a second time")
+
+    monkeypatch.setattr("fewer.study.work._run.decision", decide)
+    monkeypatch.setattr("fewer.study.work._run.with_tests_within", decide)
+    shutil.copytree(limited.folder.path, tmp_path / "study")
+    copy = StudyFolder(tmp_path / "study")
+    with Journal.read(copy.journal) as journal:
+        before = journal[key]
+    for _ in range(2):  # what was mended can be mended again
+        damage(copy.journal, key)
+        with pytest.raises(StudyError, match="run `fewer resume"):
+            limited.read(copy)
+        with pytest.warns(UserWarning, match="was damaged"):
+            assert limited.go_on(copy) == limited.findings
+        with Journal.read(copy.journal) as journal:
+            assert journal[key] == before
+            assert len(journal) == len(set(journal.keys()))
+    with sqlite3.connect(copy.journal) as connection:
+        place = "UPDATE about SET value = replace(value, 'n_permutations', 'n_permutation') WHERE key = ?"
+        assert connection.execute(place, (f"work/{key}",)).rowcount == 1
+    connection.close()
+    with pytest.raises(StudyError, match="its plan does not match its checksum"):
+        limited.go_on(copy)
 
 
 @pytest.mark.parametrize("key", ["plan", "started"])

@@ -6,6 +6,8 @@ So a process that is killed at any moment loses the work in its hands and nothin
 The file is made complete beside its place and renamed, so a journal is there as a whole or not at all. Every row
 has a checksum of its content. A row that does not match counts as missing. Opened to go on, a damaged
 journal is made anew from its sound rows, and the rest is computed again: it is a function of plan, table and key.
+Only a decision made from measured times is no such function. It is written a second time beside the plan, whose
+checksum covers it, and is read from there where its row is damaged.
 """
 
 import json
@@ -45,6 +47,7 @@ _ROWS = "SELECT number, key, payload, seconds, finished, checksum FROM work NOT 
 _DAMAGE = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR, sqlite3.SQLITE_FORMAT)
 # SQLite's message may quote a damaged name, which Python cannot decode.
 _READING_ERRORS = (sqlite3.Error, UnicodeDecodeError)
+_BESIDE_PLAN = "work/"  # before the key of a decision that is written beside the plan
 _PAGE = 4096  # bytes; a journal has more than one page
 _FULL = 2**16  # bytes left on a disk to which nothing can be written any more
 
@@ -88,6 +91,7 @@ class Journal:
         self._grows = grows
         self._work: dict[str, _Row] = {}
         self._last = -(2**63)
+        self._decisions = _decisions(about)
 
     @staticmethod
     def begun(path: "str | Path") -> bool:
@@ -131,10 +135,11 @@ class Journal:
                 )
             about = {"schema": str(SCHEMA), "plan": found.plan.to_json(), "started": found.started}
             with _in_plain_words(path, "read"):
-                sound, rows = found._is_sound(), list(found._work.values())
+                sound, rows = found._is_sound(), {**found._decisions, **found._work}
+        about |= {_BESIDE_PLAN + row.key: _cells(row) for row in found._decisions.values()}
         if not sound:
             with _in_plain_words(path, "written"):
-                _make(path, about, rows)
+                _make(path, about, rows.values())
             warn_caller(
                 f"The journal {path} was damaged. {len(rows):,} finished tasks match their checksums and are kept; "
                 "the others are computed again."
@@ -184,7 +189,7 @@ class Journal:
             if not _tells_of_damage(error):
                 raise
             return False
-        return as_made and checked == ["ok"] and not self.n_damaged
+        return as_made and checked == ["ok"] and not self.n_damaged and self._decisions.keys() <= self._work.keys()
 
     def _catch_up(self) -> None:
         """Read the rows that were added since the last look."""
@@ -212,7 +217,7 @@ class Journal:
                 self._catch_up()
         return self._work
 
-    def add(self, key: str, payload: Mapping[str, Any], seconds: float = 0.0) -> None:
+    def add(self, key: str, payload: Mapping[str, Any], seconds: float = 0.0, *, decision: bool = False) -> None:
         """Write one finished task; it counts when this returns. A key that is there already stays as it is.
 
         Parameters
@@ -223,12 +228,17 @@ class Journal:
             What came of it; plain data.
         seconds : float, default=0.0
             How long it took.
+        decision : bool, default=False
+            Whether it cannot be computed again, because it was decided from times; then it is written twice.
         """
         if key in self._work:
             return
         row = _Row(key, json.dumps(payload, ensure_ascii=False, separators=(",", ":")), float(seconds), _now())
         with _in_plain_words(self.path, "written"):
-            _insert(self._connection, row)
+            if decision:
+                _insert_decision(self._connection, row)
+            else:
+                _insert(self._connection, row)
         self._work[key] = row
 
     def __contains__(self, key: str) -> bool:
@@ -328,6 +338,32 @@ def _insert(connection: sqlite3.Connection, row: _Row) -> None:
     connection.execute(
         "INSERT INTO work (key, payload, seconds, finished, checksum) VALUES (?, ?, ?, ?, ?)", (*row, row.checksum)
     )
+
+
+def _insert_decision(connection: sqlite3.Connection, row: _Row) -> None:
+    """Write a row, and its cells beside the plan, in one transaction."""
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        _insert(connection, row)
+        connection.execute("INSERT INTO about VALUES (?, ?)", (_BESIDE_PLAN + row.key, _cells(row)))
+        about = {_text(key): _text(value) for key, value in connection.execute("SELECT key, value FROM about")}
+        del about["checksum"]
+        connection.execute("UPDATE about SET value = ? WHERE key = 'checksum'", (_checksum(about),))
+        connection.execute("COMMIT")
+    except BaseException:
+        with suppress(sqlite3.Error):  # SQLite has done so itself after some errors
+            connection.execute("ROLLBACK")
+        raise
+
+
+def _cells(row: _Row) -> str:
+    return json.dumps(row, ensure_ascii=False, separators=(",", ":"))
+
+
+def _decisions(about: Mapping[str, str]) -> dict[str, _Row]:
+    """Rows that are written beside the plan, by key."""
+    rows = [_Row(*json.loads(cells)) for key, cells in about.items() if key.startswith(_BESIDE_PLAN)]
+    return {row.key: row for row in rows}
 
 
 def _make(path: Path, about: Mapping[str, str], rows: Iterable[_Row]) -> None:

@@ -182,7 +182,7 @@ def _settle(plan: "Plan", clock: Clock, closing: float, *, journal: "Journal", e
         _STARTING * closing / CLOSING if _are_short(where["bench"].data) and engine.n_workers > 1 else 0.0,
     )
     decided = decision(plan, measured)
-    journal.add(BUDGET, decided)
+    journal.add(BUDGET, decided, decision=True)
     if decided["expected_seconds"] > limit:
         warnings.warn(budget_in_words(journal.settled, decided), stacklevel=3)
 
@@ -197,7 +197,8 @@ def _settle_tests(limit: float, clock: Clock, closing: float, journal: "Journal"
     left = limit - _spent(clock, journal, engine) - closing - model
     n_workers = engine.n_workers if journal[BUDGET].get("workers", True) else 1
     measured = Measured({}, _seconds_of_a_test(journal, plan), n_workers)
-    journal.add(BUDGET_OF_TESTS, tests_of(with_tests_within(plan, left, measured, grace=GRACE * limit)))
+    left_over = with_tests_within(plan, left, measured, grace=GRACE * limit)
+    journal.add(BUDGET_OF_TESTS, tests_of(left_over), decision=True)
 
 
 def _quickest(journal: "Journal", *works: Any) -> float:
