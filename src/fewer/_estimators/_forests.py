@@ -5,7 +5,6 @@ to set its parameters and to check the target once more. Here the target is enco
 trees, each from its own seed.
 """
 
-from copy import copy
 from typing import Any
 
 import numpy as np
@@ -142,7 +141,8 @@ def _grown(forest: Any, X: np.ndarray, y: np.ndarray) -> Any:
     builder = DepthFirstTreeBuilder(splitter, node, leaf, leaf_weight, depth, forest.min_impurity_decrease)
     forest.estimators_ = []
     for _ in range(n_trees):
-        tree = copy(first)
+        tree = object.__new__(type(first))
+        vars(tree).update(vars(first))  # as a copy, which would also check the version of what it unpickles
         tree.random_state = random_state.randint(np.iinfo(np.int32).max)
         tree.tree_ = Tree(n_columns, n_classes, 1)
         chance.seed(tree.random_state)

@@ -6,6 +6,8 @@ that the user has typed, and parameters that are numbers, words or lists of them
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cache, cached_property
+from inspect import signature
 from typing import Any, Literal
 
 from fewer.catalogue import (
@@ -88,7 +90,7 @@ class Recipe:
         """Whether the reducer makes new columns, rather than choosing among those of the table."""
         return "selector" not in find(self.name).roles
 
-    @property
+    @cached_property
     def for_counts(self) -> Counts:
         """How columns come to a reducer that takes no negative numbers, or categories; None for any other."""
         from sklearn.utils import get_tags
@@ -173,10 +175,31 @@ def of_moderate_size(learner: Any, n_rows: int) -> Any:
 
 def seeded(estimator: Any, seed: int) -> Any:
     """The estimator with this seed, and with one job, wherever it has parameters for them."""
+    kind: Any = type(estimator)
+    if _is_flat(estimator):  # what follows does the same, and takes as long as a small fit
+        for name, value in (("random_state", seed), ("n_jobs", 1)):
+            if name in _parameters(kind):
+                setattr(estimator, name, value)
+        return estimator
     names = estimator.get_params()
     chance = {name: seed for name in names if name == "random_state" or name.endswith("__random_state")}
     jobs = {name: 1 for name in names if name == "n_jobs" or name.endswith("__n_jobs")}
     return estimator.set_params(**chance, **jobs)
+
+
+def _is_flat(estimator: Any) -> bool:
+    """Whether it has scikit-learn's own way to set parameters, and none of them has parameters itself."""
+    from sklearn.base import BaseEstimator
+
+    kind: Any = type(estimator)
+    if (kind.get_params, kind.set_params) != (BaseEstimator.get_params, BaseEstimator.set_params):
+        return False
+    return not any(hasattr(getattr(estimator, name), "get_params") for name in _parameters(kind))
+
+
+@cache
+def _parameters(kind: type) -> tuple[str, ...]:
+    return tuple(signature(kind).parameters)
 
 
 def study_imputer(name: str, *, sparse: bool = False) -> Imputer:

@@ -130,12 +130,13 @@ def precision_of_fold(
     truth: np.ndarray, values: np.ndarray, weights: np.ndarray | None = None
 ) -> tuple[np.ndarray, float]:
     """Precision at the highest threshold that reaches each recall, and the average precision."""
-    from sklearn.metrics import average_precision_score, precision_recall_curve
+    from sklearn.metrics import precision_recall_curve
 
     precision, recall, _ = precision_recall_curve(truth, values, sample_weight=weights)
+    average = max(0.0, float(-np.sum(np.diff(recall) * precision[:-1])))  # as average_precision_score has it
     precision, recall = precision[-2::-1], recall[-2::-1]  # from the highest threshold on
     reached = np.searchsorted(recall, np.maximum(_PLACES, recall[0]) - 1e-12)
-    return precision[reached], float(average_precision_score(truth, values, sample_weight=weights))
+    return precision[reached], average
 
 
 def _calibration(plan: Plan, pieces: list[dict[str, Any]]) -> dict[str, Any]:
