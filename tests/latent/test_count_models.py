@@ -42,8 +42,11 @@ def counts_of(n_rows=60, seed=0):
 def test_special_functions_have_the_digits_of_scipy():
     values = 10.0 ** np.linspace(-6, 5, 60)
     pairs = np.array([gamma_pair(value) for value in values])
+    # Near its zero, digamma is a difference: log(y) less inverses, with y of at least 8, where the series is cut off.
+    cut_off = 691 / 32760 * 8.0**-12
+    scale = np.log(values + 8) + 1 / values + 2.6
+    assert np.all(np.abs(pairs[:, 0] - digamma(values)) < cut_off + rounding(16, scale))
     # log Gamma of large numbers is a difference of large numbers.
-    assert pairs[:, 0] == pytest.approx(digamma(values), rel=1e-10, abs=1e-12)
     assert pairs[:, 1] == pytest.approx(gammaln(values), rel=1e-10, abs=1e-10)
     assert [exp_digamma(value) for value in values] == pytest.approx(np.exp(digamma(values)), rel=1e-9, abs=1e-300)
 
