@@ -7,8 +7,6 @@ a busy machine a hundred times longer.
 import sys
 from contextlib import AbstractContextManager, nullcontext
 from functools import lru_cache
-from importlib.machinery import EXTENSION_SUFFIXES
-from types import ModuleType
 from typing import Any
 
 
@@ -22,21 +20,12 @@ def one_thread(user_api: str | None = None, *, when: bool = True) -> AbstractCon
     when : bool, default=True
         False leaves all threads as they are.
     """
-    return _native_libraries(_n_loaders(len(sys.modules))).limit(limits=1, user_api=user_api) if when else nullcontext()
+    return _native_libraries(len(sys.modules)).limit(limits=1, user_api=user_api) if when else nullcontext()
 
 
 @lru_cache(maxsize=1)
-def _n_loaders(n_modules: int) -> int:
-    """How many packages and compiled modules are imported, which may have loaded libraries; counted after imports."""
-    modules = sys.modules.copy()
-    of_packages = len({name.partition(".")[0] for name in modules})
-    files = (vars(module).get("__file__") for module in modules.values() if isinstance(module, ModuleType))
-    return of_packages + sum(str(file).endswith(tuple(EXTENSION_SUFFIXES)) for file in files)
-
-
-@lru_cache(maxsize=1)
-def _native_libraries(n_loaders: int) -> Any:
-    """The loaded libraries. To look for them takes as long as some fits, so it is done again after imports only."""
+def _native_libraries(n_modules: int) -> Any:
+    """The loaded libraries. To look for them takes as long as a small fit, so it is done again after imports only."""
     from threadpoolctl import ThreadpoolController
 
     return ThreadpoolController()

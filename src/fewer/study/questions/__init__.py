@@ -30,5 +30,6 @@ def own_questions() -> tuple[str, ...]:
     return tuple(sorted(_modules(), key=lambda name: question_named(name).place))
 
 
-def _modules() -> list[str]:
-    return [module.name for module in pkgutil.iter_modules(__path__)]
+@cache
+def _modules() -> tuple[str, ...]:
+    return tuple(module.name for module in pkgutil.iter_modules(__path__))
