@@ -49,8 +49,8 @@ _LARGEST_ERROR = 1e-4
     aliases=["item response theory", "IRT", "2PL", "mirt"],
     says="latent traits",
     examples=lambda: [
-        LatentTrait(max_iter=5, tol=1e-3, n_quadrature=9),
-        LatentTrait(2, ordinal=[0], rotation="varimax", max_iter=3, tol=1e-3, n_quadrature=5),
+        LatentTrait(max_iter=3, tol=1e-3, n_quadrature=5),
+        LatentTrait(2, ordinal=[0], rotation="varimax", max_iter=2, tol=1e-3, n_quadrature=3),
     ],
 )
 class LatentTrait(LatentModel):

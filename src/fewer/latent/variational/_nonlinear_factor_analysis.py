@@ -42,8 +42,8 @@ class _End(NamedTuple):
     paper="riemannian-vb",
     aliases=("NFA",),
     examples=lambda: [
-        NonlinearFactorAnalysis(2, n_hidden=3, n_init=1, max_iter=8, random_state=0),
-        NonlinearFactorAnalysis(1, n_hidden=2, solver="rg", n_init=2, max_iter=4, random_state=0),
+        NonlinearFactorAnalysis(2, n_hidden=3, n_init=1, max_iter=4, random_state=0),
+        NonlinearFactorAnalysis(1, n_hidden=2, solver="rg", n_init=2, max_iter=3, random_state=0),
     ],
 )
 class NonlinearFactorAnalysis(LatentModel):
