@@ -232,7 +232,8 @@ def _codes(dataset: "Dataset") -> Any:
     known_words = set(words)
     numbers = [name for name in dataset.columns if name not in known_words]
     by_code = isinstance(dataset, CodedDataset)
-    places = [positions(dataset, names) if by_code else names for names in (numbers, words)]
+    # Positions as an array, for scikit-learn looks at every entry of a list each time.
+    places = [np.array(positions(dataset, names)) if by_code else names for names in (numbers, words)]
     return ColumnTransformer(
         [("numbers", CutColumns(), places[0]), ("words", WordCodes(), places[1])], verbose_feature_names_out=False
     )
@@ -258,7 +259,8 @@ def _numbers(dataset: "Dataset", fill: Any) -> Any:
         drop="if_binary",
         feature_name_combiner=partial(_category_name, categories) if by_code else "concat",
     )
-    places = [positions(dataset, names) if by_code else names for names in (numbers, words)]
+    # Positions as an array, for scikit-learn looks at every entry of a list each time.
+    places = [np.array(positions(dataset, names)) if by_code else names for names in (numbers, words)]
     return ColumnTransformer(
         [("numbers", fill, places[0]), ("words", encoder, places[1])], verbose_feature_names_out=False
     )
