@@ -1,5 +1,7 @@
 """What a command imports: the rooms that it uses, and no package that it can do without."""
 
+import contextlib
+import gc
 import json
 import subprocess
 import sys
@@ -88,3 +90,23 @@ print(sorted({"skops", "plotly", "jinja2"} & set(sys.modules)))
 """
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"
+
+
+def test_no_garbage_is_searched_for_among_what_a_command_imports():
+    from fewer.cli._app import without_collector
+
+    def state():
+        return gc.isenabled(), gc.get_freeze_count() > 0
+
+    gc.unfreeze()  # what a plugin may have frozen
+    with without_collector() as imported:
+        assert state() == (False, False)
+        imported()
+        assert state() == (True, True)
+        with without_collector() as again:  # what others have frozen stays so
+            again()
+        assert state() == (True, True)
+    assert state() == (True, False)
+    with contextlib.suppress(KeyError), without_collector():
+        raise KeyError
+    assert state() == (True, False)

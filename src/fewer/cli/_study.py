@@ -11,7 +11,14 @@ import typer
 
 from fewer._options import options_of
 from fewer.cli import _reading
-from fewer.cli._app import app, told_plainly, warnings_as_notes, without_trailing_spaces, write_out
+from fewer.cli._app import (
+    app,
+    told_plainly,
+    warnings_as_notes,
+    without_collector,
+    without_trailing_spaces,
+    write_out,
+)
 
 if TYPE_CHECKING:
     from fewer.engine import Engine
@@ -76,7 +83,7 @@ def study(
     The same command resumes a study that was stopped.
     """
     started = time.perf_counter(), time.process_time()
-    with told_plainly():
+    with told_plainly(), without_collector() as imported:
         from fewer.facade import check_theme, data_of, reading_of
         from fewer.study import Clock, Plan, StudyError, StudyFolder, make_plan
 
@@ -95,6 +102,7 @@ def study(
             with warnings_as_notes():
                 data = data_of(reading)
             made = make_plan(data, reading=reading, **{each.name: given[each.name] for each in options_of("plan")})
+        imported()
         if dry_run:
             write_out(_foreseen(made, data, jobs))
             return
@@ -115,7 +123,7 @@ def resume(
     trust_plan: TrustPlan = False,
 ) -> None:
     """Continue a study that was stopped."""
-    with told_plainly():
+    with told_plainly(), without_collector() as imported:
         from fewer.facade import data_of
         from fewer.study import Journal, StudyFolder
 
@@ -125,6 +133,7 @@ def resume(
         plan.check_recipes(trust=trust_plan)
         with warnings_as_notes():
             data = data_of(plan.reading)
+        imported()
         _show(_carried_out(plan, data, where, engine, scheduler, jobs, quiet=quiet or as_json), as_json=as_json)
 
 
