@@ -233,7 +233,7 @@ def _codes(dataset: "Dataset") -> Any:
     numbers = [name for name in dataset.columns if name not in known_words]
     by_code = isinstance(dataset, CodedDataset)
     # Positions as an array, for scikit-learn looks at every entry of a list each time.
-    places = [np.array(positions(dataset, names)) if by_code else names for names in (numbers, words)]
+    places = [np.array(positions(dataset, names), dtype=int) if by_code else names for names in (numbers, words)]
     return ColumnTransformer(
         [("numbers", CutColumns(), places[0]), ("words", WordCodes(), places[1])], verbose_feature_names_out=False
     )
@@ -260,7 +260,7 @@ def _numbers(dataset: "Dataset", fill: Any) -> Any:
         feature_name_combiner=partial(_category_name, categories) if by_code else "concat",
     )
     # Positions as an array, for scikit-learn looks at every entry of a list each time.
-    places = [np.array(positions(dataset, names)) if by_code else names for names in (numbers, words)]
+    places = [np.array(positions(dataset, names), dtype=int) if by_code else names for names in (numbers, words)]
     return ColumnTransformer(
         [("numbers", fill, places[0]), ("words", encoder, places[1])], verbose_feature_names_out=False
     )
