@@ -133,7 +133,7 @@ def test_errors_of_step_one_count_and_models_without_them_are_taken_as_known():
         # The share of each class depends on where step one draws the line between them.
         assert allowed.standard_errors[0, 0] > 1.2 * known.standard_errors[0, 0]
     with pytest.warns(UserWarning, match="cannot be identified"):
-        few = LatentClass(3, n_init=2, random_state=0).fit(items[:, :2])
+        few = LatentClass(2, n_init=2, random_state=0).fit(items[:, :2])
     with pytest.warns(UserWarning, match="take the classes as known, since their parameters are not identified"):
         three_step_outcome(few, items[:, :2], income)
 
