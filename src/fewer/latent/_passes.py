@@ -20,6 +20,7 @@ from fewer._kernels._arrays import in_threads, read_only
 
 _SUMS = {"reassoc", "contract", "nsz"}
 _FLOOR = 1e-10
+_HALF_LOG_TWO_PI = 0.9189385332046727
 
 
 class Rows(NamedTuple):
@@ -63,7 +64,7 @@ def mixture_sums(rows: Rows, own: np.ndarray, other: np.ndarray) -> tuple[np.nda
 
 
 @njit(cache=True, nogil=True, inline="always")
-def _add_ratios(first, last, indices, data, own, other, sums, with_fit):
+def add_ratios(first, last, indices, data, own, other, sums, with_fit):
     """Add the ``s`` of a row to ``sums``, and return its ``f``; a column that no component has is left out of ``s``."""
     n_components, fit = own.size, 0.0
     for place in range(first, last - 3, 4):  # four columns for each pass over the row's own arrays
@@ -110,7 +111,7 @@ def _log_term(count, mixed):
 @njit(cache=True, nogil=True, fastmath=_SUMS, error_model="numpy")
 def _mixture_sums(start, stop, indptr, indices, data, own, other, sums, fits):
     for row in range(start, stop):
-        fits[row] = _add_ratios(indptr[row], indptr[row + 1], indices, data, own[row], other, sums[row], True)
+        fits[row] = add_ratios(indptr[row], indptr[row + 1], indices, data, own[row], other, sums[row], True)
 
 
 def mixture_fits(rows: Rows, own: np.ndarray, other: np.ndarray) -> np.ndarray:
@@ -157,6 +158,12 @@ def _digamma_tail(square):
     return square * (1 / 12 - square * (1 / 120 - square * (1 / 252 - square * (1 / 240 - square * (1 / 132)))))
 
 
+@njit(cache=True, nogil=True, inline="always")
+def _log_gamma_tail(square):
+    """``y`` times what ``log Gamma(y)`` has beyond Stirling's formula, from ``1 / y**2``."""
+    return 1 / 12 - square * (1 / 360 - square * (1 / 1260 - square * (1 / 1680 - square / 1188)))
+
+
 @njit(cache=True, nogil=True, error_model="numpy", inline="always")
 def exp_digamma(value):
     """``exp(digamma(x))`` without a branch or a call, so that loops over it are vectorised.
@@ -185,8 +192,8 @@ def gamma_pair(value):
     logarithm = math.log(high)
     square = 1 / (high * high)
     digamma = logarithm - 0.5 / high - _digamma_tail(square) - inverse
-    series = (1 / 12 - square * (1 / 360 - square * (1 / 1260 - square * (1 / 1680 - square / 1188)))) / high
-    log_gamma = (high - 0.5) * logarithm - high + 0.9189385332046727 + series - math.log(product)
+    series = _log_gamma_tail(square) / high
+    log_gamma = (high - 0.5) * logarithm - high + _HALF_LOG_TWO_PI + series - math.log(product)
     return digamma, log_gamma
 
 
@@ -200,16 +207,29 @@ def posterior_weights(concentrations: np.ndarray, prior: np.ndarray, scale: np.n
     return weights, terms
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, error_model="numpy")
 def _posterior_weights(start, stop, indptr, concentrations, prior, scale, weights, terms):
+    n_components = concentrations.shape[1]
+    shifted, correction, passed = np.empty(n_components), np.empty(n_components), np.empty(n_components)
     for row in range(start, stop):
-        term = 0.0
-        for k in range(concentrations.shape[1]):
-            value = concentrations[row, k]
-            digamma, log_gamma = gamma_pair(value)
-            weights[row, k] = scale[k] * math.exp(digamma)
-            term += log_gamma + (prior[k] - value) * digamma
-        terms[row] = term
+        own, into = concentrations[row], weights[row]
+        for k in range(n_components):
+            into[k] = scale[k] * exp_digamma(own[k])
+        for k in range(n_components):  # without logarithms, so that it is vectorised
+            high, inverse, passed[k] = _shifted(max(own[k], _FLOOR))
+            last = 1.0 / high
+            square = last * last
+            shifted[k] = high
+            digamma = -0.5 * last - _digamma_tail(square) - inverse
+            correction[k] = (prior[k] - own[k]) * digamma + _log_gamma_tail(square) * last - high
+        term, product = n_components * _HALF_LOG_TWO_PI, 1.0
+        for k in range(n_components):
+            term += (shifted[k] - 0.5 + prior[k] - own[k]) * math.log(shifted[k]) + correction[k]
+            product *= passed[k]
+            if k % 16 == 15:
+                term -= math.log(product)
+                product = 1.0
+        terms[row] = term - math.log(product)
 
 
 def folded_in(
@@ -247,7 +267,7 @@ def _fold_in(start, stop, indptr, indices, data, components, prior, scale, bayes
             if bayes:
                 for k in range(n_components):
                     weights[k] = scale[k] * exp_digamma(counts[k])
-            _add_ratios(indptr[row], indptr[row + 1], indices, data, weights, components, sums, False)
+            add_ratios(indptr[row], indptr[row + 1], indices, data, weights, components, sums, False)
             moved, total = 0.0, 0.0
             for k in range(n_components):
                 value = prior[k] + weights[k] * sums[k]

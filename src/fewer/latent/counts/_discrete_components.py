@@ -12,14 +12,15 @@ import numpy as np
 from joblib import effective_n_jobs
 from scipy import sparse
 from sklearn.callback import with_callbacks
-from sklearn.utils import check_random_state, gen_batches
+from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from fewer._estimators import HasMethods, Interval, StrOptions, fit_context
 from fewer.catalogue import method
 from fewer.latent._count_model import CountModel, refuse_fractions, warn_of_small_counts
 from fewer.latent._latent_model import Climb, climb, row_weights
-from fewer.latent._passes import count_rows, count_table, folded_in, mixture_fits, mixture_sums
+from fewer.latent._passes import count_rows, count_table, folded_in, mixture_fits
+from fewer.latent.counts._blocks import add_block, folded_block, online_components, ordered_components
 from fewer.latent.counts._gibbs import direct_gibbs, gibbs_rows, token_gibbs
 from fewer.latent.counts._updates import (
     FIRST_ESTIMATE,
@@ -28,20 +29,15 @@ from fewer.latent.counts._updates import (
     constants,
     nmf_cycle,
     normalised,
-    online_components,
-    quickly_folded,
     row_bounds,
     starting_concentrations,
     variational_cycle,
-    weights_and_bounds,
 )
 
 _FOLD_IN = 200
 _FOLD_TOL = 1e-6
 _SAMPLERS = ("gibbs", "rb_gibbs")
 _ROWS_FOR_BLOCKS = 2000
-_IN_CACHE = 20_000
-"""Numbers of an array that stay in the cache from one step over them to the next."""
 _MOST_TOKENS = 5e8
 """Tokens with a label of their own take some 20 bytes each while they are set up."""
 
@@ -106,7 +102,8 @@ class DiscreteComponentAnalysis(CountModel):
     learning_decay : float, default=0.7
         With ``partial_fit``: weights of blocks fall with this power of their number, between 0.5 and 1.
     learning_offset : float, default=10.0
-        With ``partial_fit``: makes early blocks count less.
+        With ``partial_fit``: makes early blocks count less, as if so many had been seen before. Where there are only a
+        few blocks for many components, 1 can be better.
     total_samples : int, default=1_000_000
         With ``partial_fit``: rows that there are in all blocks together.
     vectorizer : CountVectorizer or None, default=None
@@ -321,7 +318,7 @@ class DiscreteComponentAnalysis(CountModel):
             min_iter = FIRST_ESTIMATE + 3 if prior.estimate_alpha or prior.estimate_beta else 2
             return climb(start, lambda state: variational_cycle(table, fixed, state), min_iter=min_iter, **limits)
 
-        self._mean_total = float(np.average(table.totals, weights=table.weights))
+        self._n_seen, self._mean_total = counts.shape[0], float(np.average(table.totals, weights=table.weights))
         self._row_weights, self._statistics = table.weights, None
         self._fit_starts(run, X, n_steps=n_steps)
         if sampling:
@@ -348,7 +345,9 @@ class DiscreteComponentAnalysis(CountModel):
     def _settle(self, theta: np.ndarray, totals: np.ndarray, prior: Prior) -> None:
         order = np.argsort(-totals, kind="stable")
         self._order = order
-        self.components_ = np.ascontiguousarray(theta.T[order]).astype(self._dtype, copy=False)
+        in_order = bool((order[1:] > order[:-1]).all())
+        components = theta.T if in_order else np.ascontiguousarray(theta.T[order])
+        self.components_ = components.astype(self._dtype, copy=False)
         self.weights_ = totals[order] / totals.sum()
         self.alpha_, self.beta_, self.rho_ = prior.alpha[order], prior.beta[order], self.rho_[order]
         self.n_components_ = self.n_components
@@ -380,7 +379,7 @@ class DiscreteComponentAnalysis(CountModel):
         counts = self._training_counts(X) if first else self._new_counts(X)
         if first:
             prior, self.rho_ = self._prior(counts.shape[1])
-            self._dtype, self._mean_total, self.n_iter_ = counts.dtype.name, 0.0, 0
+            self._dtype, self._mean_total, self.n_iter_, self._n_seen = counts.dtype.name, 0.0, 0, 0
             theta = self._starting_components(counts, prior, check_random_state(self.random_state))
             self._statistics = theta * (self.total_samples / self.n_components)
             self.objective_path_ = self.objectives_ = np.array([])
@@ -389,28 +388,20 @@ class DiscreteComponentAnalysis(CountModel):
             if self._statistics is None:  # fit came before
                 self._statistics = theta * (self.weights_ * self._mean_total * self.total_samples)
         table = count_table(counts)
-        start = starting_concentrations(table.totals, prior)
-        a = quickly_folded(table.rows, start, theta, prior)
-        weights, bounds = weights_and_bounds(a, table.totals, prior)
-        fits = mixture_fits(table.rows, weights, theta)
-        objective = float(np.mean(constants(table.rows, prior) + bounds + fits))
-        expected = mixture_sums(table.columns, theta, weights)[0]
+        weights, objective = folded_block(table, theta, prior)
         self.n_iter_ += 1
-        share = (self.learning_offset + self.n_iter_) ** -self.learning_decay
-        scale = self.total_samples / counts.shape[0]
-        for part in gen_batches(len(expected), 1 + _IN_CACHE // self.n_components):
-            expected[part] *= theta[part]
-            expected[part] *= share * scale
-            self._statistics[part] *= 1 - share
-            self._statistics[part] += expected[part]
-        self._mean_total += (table.totals.mean() - self._mean_total) / self.n_iter_
+        self._n_seen += counts.shape[0]
+        share = (self.learning_offset + self._n_seen / counts.shape[0]) ** -self.learning_decay
+        add_block(self._statistics, table, theta, weights, share, self.total_samples / counts.shape[0])
+        self._mean_total += (table.totals.mean() - self._mean_total) * counts.shape[0] / self._n_seen
         self.converged_ = False
         self.objective_path_ = np.append(self.objective_path_, objective)
         self.objectives_ = self.objective_path_[-1:]
         totals = self._statistics.sum(axis=0)
-        np.add(self._statistics, prior.gamma, out=expected)
-        self._settle(normalised(expected, prior.groups), totals, prior)
-        self._statistics = np.take(self._statistics, self._order, axis=1)
+        order = np.argsort(-totals, kind="stable")
+        theta = ordered_components(self._statistics, order, prior)
+        self.rho_ = self.rho_[order]
+        self._settle(theta, totals[order], prior._replace(alpha=prior.alpha[order], beta=prior.beta[order]))
         del self._order
         self.scores_ = self.component_counts_ = None
         return self
@@ -454,13 +445,14 @@ class DiscreteComponentAnalysis(CountModel):
         n_columns = counts.shape[1]
         if isinstance(self.init, str) and self.init in ("online", "dirichlet"):
             # Near to each other, so that no component starts with columns of its own.
-            theta = random.standard_gamma(1.0, size=(n_columns, self.n_components)) + 1.0
+            theta = random.standard_gamma(1.0, size=(n_columns, self.n_components))
+            theta += 1.0
         elif isinstance(self.init, str):
             chosen = random.choice(counts.shape[0], self.n_components, replace=counts.shape[0] < self.n_components)
             theta = counts[chosen].toarray().T + max(counts.sum() / counts.shape[0] / n_columns, 1e-3)
             theta = theta * random.uniform(0.9, 1.1, size=theta.shape)
         else:
-            theta = np.asarray(self.init, dtype=np.float64).T
+            theta = np.array(self.init, dtype=np.float64).T
             if theta.shape != (n_columns, self.n_components) or (theta < 0).any():
                 raise ValueError(f"init must be non-negative, of shape {(self.n_components, n_columns)}.")
         return normalised(np.ascontiguousarray(theta), prior.groups)

@@ -13,19 +13,15 @@ and ``sum_i bound_i + gamma sum_jk log theta_jk`` never falls.
 from typing import NamedTuple
 
 import numpy as np
-from scipy import sparse
 from scipy.special import digamma, gammaln
 
-from fewer.latent._passes import CountTable, Rows, count_table, folded_in, mixture_fits, mixture_sums, posterior_weights
+from fewer.latent._passes import CountTable, Rows, mixture_fits, mixture_sums, posterior_weights
 
 _STEPS = 5
 _EVERY = 5
 """Cycles after which priors are estimated anew: each time costs as much as a fifth of a cycle."""
 FIRST_ESTIMATE = 19
 """Cycles before the first estimate: as long as components are alike, so are rows, and so would the prior make them."""
-_BLOCK = 500
-_PASSES = 2
-_INNER = 20
 _SMALLEST_PRIOR = 1e-6
 
 
@@ -56,12 +52,14 @@ class State(NamedTuple):
 
 
 def normalised(theta: np.ndarray, groups: np.ndarray) -> np.ndarray:
-    """Columns of theta divided by their sum in each group of rows."""
+    """Columns of theta divided by their sum in each group of rows, in place."""
     if groups.max(initial=0) == 0:
-        return theta / theta.sum(axis=0)
+        theta /= theta.sum(axis=0)
+        return theta
     sums = np.zeros((groups.max() + 1, theta.shape[1]))
     np.add.at(sums, groups, theta)
-    return theta / sums[groups]
+    theta /= sums[groups]
+    return theta
 
 
 def starting_concentrations(totals: np.ndarray, prior: Prior) -> np.ndarray:
@@ -117,41 +115,6 @@ def variational_cycle(table: CountTable, fixed: np.ndarray, state: State) -> tup
     sums *= weights
     sums += prior.alpha
     return State(sums, normalised(expected, prior.groups), prior, n_cycles + 1), objective
-
-
-def online_components(
-    counts: sparse.csr_array, weights: np.ndarray, theta: np.ndarray, prior: Prior, random: np.random.RandomState
-) -> np.ndarray:
-    """Expected counts of columns by component (J, K) after two passes over blocks of rows, for a start.
-
-    After each block the components move towards what it expects (Hoffman et al. 2010): with many rows, some of them are
-    enough to see where a random start leads.
-    """
-    total = float(weights @ np.asarray(counts.sum(axis=1)).ravel())
-    expected = theta * (total / theta.shape[1])
-    n_blocks = 0
-    for _ in range(_PASSES):
-        order = random.permutation(counts.shape[0])
-        for first in range(0, len(order), _BLOCK):
-            some = np.sort(order[first : first + _BLOCK])
-            table = count_table(counts[some], weights[some])
-            here = float(table.weights @ table.totals)
-            if here == 0:
-                continue
-            theta = normalised(expected + prior.gamma, prior.groups)
-            a = starting_concentrations(table.totals, prior)
-            a = quickly_folded(table.rows, a, theta, prior)
-            factors, _ = posterior_weights(a, prior.alpha, prior.scale)
-            n_blocks += 1
-            share = (1.0 + n_blocks) ** -0.7
-            expected *= 1 - share
-            expected += share * (total / here) * theta * mixture_sums(table.columns, theta, factors)[0]
-    return expected
-
-
-def quickly_folded(rows: Rows, start: np.ndarray, theta: np.ndarray, prior: Prior) -> np.ndarray:
-    """Concentrations of a block of rows, as far as components that the next block moves anyway need them."""
-    return folded_in(rows, start, theta, prior.alpha, prior.scale, bayes=True, max_iter=_INNER, tol=1e-3)
 
 
 def row_bounds(rows: Rows, totals: np.ndarray, a: np.ndarray, theta: np.ndarray, prior: Prior) -> np.ndarray:
