@@ -25,10 +25,11 @@ from fewer.latent import (
     top_features,
 )
 from fewer.latent._count_model import split_tokens
-from fewer.latent._passes import count_rows, count_table, exp_digamma, gamma_pair, mixture_sums
+from fewer.latent._passes import count_rows, count_table, exp_digamma, folded_in, gamma_pair, mixture_sums
 from fewer.latent.counts import _gibbs
+from fewer.latent.counts._blocks import block_concentrations
 from fewer.latent.counts._gibbs import TokenSampler, draw_gamma
-from fewer.latent.counts._updates import Prior, estimated_prior
+from fewer.latent.counts._updates import Prior, estimated_prior, starting_concentrations
 from tolerances import rounding
 
 TEXTS = ["rain wind rain", "wind rain", "bread jam", "jam bread jam", "rain wind wind rain"]
@@ -237,6 +238,58 @@ def test_blocks_of_rows_find_the_components():
     assert match_components(truth["components"], whole.components_).distances.max() < 0.1
     again = whole.partial_fit(X[:300])  # a fit can go on with more rows
     assert again.n_iter_ > 1
+
+
+@pytest.mark.parametrize("alpha", [0.001, 0.1, 5.0])
+@pytest.mark.parametrize("dirichlet", [False, True])
+@pytest.mark.parametrize("n_components", [3, 37])
+def test_blocks_are_folded_in_as_in_double_precision(n_components, dirichlet, alpha):
+    rng = np.random.default_rng(0)
+    X = sparse.csr_array(rng.poisson(0.3, size=(40, 90)).astype(float))
+    X[0] *= 10_000  # a long row, and one without counts
+    X[1] *= 0
+    X.eliminate_zeros()
+    table = count_table(X)
+    theta = np.ascontiguousarray(rng.dirichlet(np.full(90, 0.3), size=n_components).T)
+    prior = Prior(dirichlet, np.full(n_components, alpha), np.full(n_components, 0.7), 0.5, np.zeros(90, dtype=int))
+    single = block_concentrations(table.rows, table.totals, theta, prior)
+    start = starting_concentrations(table.totals, prior)
+    # The peers' rule for a row, as a share of its sum, and the same number of steps at most.
+    double = np.array(
+        [
+            folded_in(
+                count_rows(X[[row]]),
+                start[[row]],
+                theta,
+                prior.alpha,
+                prior.scale,
+                bayes=True,
+                max_iter=20,
+                tol=1e-3 * n_components / (table.totals[row] + alpha * n_components),
+            )[0]
+            for row in range(40)
+        ]
+    )
+    sums = table.totals + alpha * n_components
+    assert single[1] == pytest.approx(prior.alpha, rel=1e-6)
+    assert single.sum(axis=1) == pytest.approx(sums, rel=1e-5)
+    # Twenty steps magnify 1e-4 of a factor; a step more or less moves a row by what it stops at.
+    assert np.all(np.abs(single - double).sum(axis=1) < 0.002 * n_components + 0.002 * sums)
+
+
+def test_the_order_of_components_moves_with_all_that_belongs_to_them():
+    X = counts_of(400)
+    alpha = np.array([0.05, 0.2, 0.8])
+    model = DiscreteComponentAnalysis(3, model="dm", doc_topic_prior=alpha, total_samples=400, random_state=0)
+    for _ in range(3):
+        model.partial_fit(X[:300])
+        assert np.all(np.diff(model.weights_) <= 0)
+        share = (model._statistics + 0.5) / (model._statistics + 0.5).sum(axis=0)
+        assert model.components_ == pytest.approx(share.T, abs=rounding(len(share)))
+        assert sorted(model.alpha_) == pytest.approx(alpha)
+    before = model.components_.copy()
+    model.partial_fit(X[300:301])  # a block of one row counts as one row
+    assert np.abs(model.components_ - before).sum(axis=1).max() < 0.05
 
 
 def test_more_tokens_than_can_have_labels_are_refused():

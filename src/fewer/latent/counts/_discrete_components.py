@@ -76,7 +76,7 @@ class DiscreteComponentAnalysis(CountModel):
         non-negative matrix factorisation with the Kullback-Leibler loss.
     doc_topic_prior : float, array-like of shape (n_components,) or "auto", default=0.1
         Prior of the scores, alpha: the smaller, the fewer components a row has. "auto" estimates it, one for each
-        component.
+        component; ``partial_fit`` keeps it at 0.1.
     rate_prior : float, array-like of shape (n_components,) or "auto", default=1.0
         With "gp" and "cgp": rate of the gamma prior, beta. "auto" estimates it (variational only).
     zero_prior : float or array-like of shape (n_components,), default=0.5
