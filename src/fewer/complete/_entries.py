@@ -15,11 +15,13 @@ from typing import Any
 
 import numpy as np
 from numba import njit
-from scipy import linalg, sparse
-from scipy.sparse.linalg import LinearOperator, svds
+from scipy import sparse
+from scipy.sparse.linalg import LinearOperator
 from sklearn.utils import gen_batches
 
 from fewer._kernels._arrays import copy_into, in_threads
+from fewer._kernels._numpy_lapack import largest_eigh, solve_spd
+from fewer._kernels._scipy_solvers import svds
 from fewer.complete._observed import Observed
 
 
@@ -415,8 +417,7 @@ def _triplets_of_square(matrix: np.ndarray, k: int) -> tuple[np.ndarray, np.ndar
     """Leading triplets from the smaller of ``M M'`` and ``M' M``; they cost some digits of the values, not of the
     first."""
     tall = matrix if matrix.shape[0] >= matrix.shape[1] else matrix.T
-    size = tall.shape[1]
-    squares, inner = linalg.eigh(tall.T @ tall, subset_by_index=[size - k, size - 1])
+    squares, inner = largest_eigh(tall.T @ tall, k)
     d, inner = np.sqrt(np.maximum(squares[::-1], 0)), inner[:, ::-1]
     outer = tall @ (inner / np.maximum(d, np.finfo(d.dtype).tiny))
     return (outer, d, inner) if matrix.shape[0] >= matrix.shape[1] else (inner, d, outer)
@@ -448,7 +449,7 @@ def _ridge_solutions(ones: np.ndarray, values: np.ndarray, thin: np.ndarray, pen
     if thin.size * rank > _PRODUCTS:
         for i, row in enumerate(ones):
             seen = thin[row > 0]
-            out[i] = linalg.solve(seen.T @ seen + diagonal, right[i], assume_a="pos", check_finite=False)
+            out[i] = solve_spd(seen.T @ seen + diagonal, right[i])
         return out
     upper, lower = np.triu_indices(rank)
     products = thin[:, upper] * thin[:, lower]

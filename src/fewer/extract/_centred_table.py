@@ -70,14 +70,14 @@ def centred_kernel(K: np.ndarray) -> np.ndarray:
 
 def thin_svd(centred: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """``U, d, V'`` with only those singular values that are more than rounding."""
-    left, sizes, right = linalg.svd(centred, full_matrices=False, check_finite=False, overwrite_a=True)
+    left, sizes, right = np.linalg.svd(centred, full_matrices=False)
     kept = sizes > np.finfo(centred.dtype).eps * max(centred.shape) * sizes[0]
     return left[:, kept], sizes[kept], right[kept]
 
 
 def positive_eigenpairs(S: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Eigenvalues of a positive semi-definite matrix, decreasing, and their vectors; without those from rounding."""
-    values, vectors = linalg.eigh(S, check_finite=False, driver="evd")
+    values, vectors = np.linalg.eigh(S)
     kept = values > np.finfo(S.dtype).eps * len(S) * values[-1]
     return values[kept][::-1], vectors[:, kept][:, ::-1]
 
@@ -149,7 +149,7 @@ def uncorrelated(
         weights = np.divide(1, scales, out=np.zeros_like(scales), where=scales > 0)
     in_rows = X.shape[1] > X.shape[0]
     products = _products_of_rows if in_rows else _products_of_columns
-    variances, vectors = linalg.eigh(products(X, mean, weights, shares), check_finite=False)
+    variances, vectors = np.linalg.eigh(products(X, mean, weights, shares))
     kept = variances > rank_tolerance(X) * variances[-1]
     variances, vectors = variances[kept][::-1], vectors[:, kept][:, ::-1]
     if in_rows:
@@ -238,7 +238,7 @@ def row_space(X: Any) -> RowSpace:
     if sparse.issparse(X):
         return _row_space_of_sparse(X.astype(float))
     mean = X.mean(axis=0, dtype=float)
-    U, sizes, Vt = linalg.svd(X - mean, full_matrices=False, check_finite=False)
+    U, sizes, Vt = np.linalg.svd(X - mean, full_matrices=False)
     kept = sizes > np.finfo(X.dtype).eps * max(X.shape) * max(sizes[0], np.abs(mean).max())
     return RowSpace(mean, Vt[kept].T, U[:, kept] * sizes[kept])
 
@@ -259,7 +259,7 @@ def _row_space_of_sparse(X: Any) -> RowSpace:
 
 def _leading(products: np.ndarray, shape: tuple[int, int]) -> tuple[np.ndarray, np.ndarray]:
     """Eigenvalues that are more than rounding, from the largest on, and their eigenvectors."""
-    squares, vectors = linalg.eigh(products, check_finite=False)
+    squares, vectors = np.linalg.eigh(products)
     kept = np.flatnonzero(squares > np.finfo(float).eps * max(shape) * max(squares[-1], 0))[::-1]
     return squares[kept], vectors[:, kept]
 

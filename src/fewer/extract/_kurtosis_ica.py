@@ -12,7 +12,6 @@ from numbers import Integral, Real
 from typing import NamedTuple
 
 import numpy as np
-from scipy import linalg
 from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.validation import check_is_fitted
 
@@ -49,7 +48,7 @@ def whitening(X: np.ndarray, n_components: int | None, rank_tol: float) -> White
     # What rounding leaves of a constant column is not worth scaling up.
     scales[scales <= np.finfo(X.dtype).eps * np.sqrt(n_samples) * np.abs(mean)] = 0
     inverse_scales = np.divide(1, scales, out=np.zeros_like(scales), where=scales > 0)
-    variances, directions = linalg.eigh(covariance * np.outer(inverse_scales, inverse_scales), check_finite=False)
+    variances, directions = np.linalg.eigh(covariance * np.outer(inverse_scales, inverse_scales))
     variances, directions = variances[::-1], directions[:, ::-1]
     kept = variances > rank_tol * variances[0]
     if n_components is not None:
@@ -63,7 +62,7 @@ def kurtosis_axes(Z: np.ndarray) -> Rotation:
     """Axes of the independent sources in whitened coordinates ``Z``, as columns, by decreasing kurtosis."""
     squared_norms = np.einsum("ij,ij->i", Z, Z)
     weighted = (Z * squared_norms[:, None]).T @ Z / Z.shape[0]
-    eigenvalues, axes = linalg.eigh(weighted, check_finite=False)
+    eigenvalues, axes = np.linalg.eigh(weighted)
     return Rotation(axes[:, ::-1], eigenvalues[::-1])
 
 

@@ -10,7 +10,7 @@ from numbers import Integral, Real
 from typing import NamedTuple
 
 import numpy as np
-from scipy import linalg, sparse
+from scipy import sparse
 from sklearn.decomposition import PCA
 from sklearn.utils.sparsefuncs import mean_variance_axis
 from sklearn.utils.validation import check_is_fitted
@@ -59,7 +59,7 @@ def directions_by_rows(X: np.ndarray) -> Directions:
     """
     mean = X.mean(axis=0, dtype=np.float64)
     centred = X - mean
-    eigenvalues, rows = linalg.eigh(centred @ centred.T, check_finite=False)
+    eigenvalues, rows = np.linalg.eigh(centred @ centred.T)
     eigenvalues, rows = eigenvalues[::-1], rows[:, ::-1]
     sound = eigenvalues > max(eigenvalues[0], 0) * _SOUND
     components = upright((rows[:, sound] / np.sqrt(eigenvalues[sound])).T @ centred)  # scikit-learn's convention
@@ -73,7 +73,7 @@ def directions_by_columns(X: np.ndarray) -> Directions:
     deviations lose all digits but four.
     """
     mean = column_means(X)
-    eigenvalues, columns = linalg.eigh(scatter(X, mean), check_finite=False)
+    eigenvalues, columns = np.linalg.eigh(scatter(X, mean))
     return Directions(upright(columns[:, ::-1].T), np.maximum(eigenvalues[::-1], 0) / (len(X) - 1), mean)
 
 

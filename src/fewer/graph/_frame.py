@@ -295,7 +295,7 @@ def node_places(adjacency: np.ndarray) -> np.ndarray:
     Kawai), from the classical scaling of d. An edge is the longer the more neighbours its ends do not share, so that
     columns with many edges do not crowd (Gansner, Koren and North 2004). Nodes without an edge stand in a row below.
     """
-    from scipy.optimize import minimize
+    from fewer._kernels._scipy_solvers import minimize
 
     linked = (adjacency | adjacency.T) & ~np.eye(len(adjacency), dtype=bool)
     joined = np.flatnonzero(linked.any(axis=0))

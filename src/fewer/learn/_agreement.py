@@ -14,7 +14,7 @@ from numbers import Integral, Real
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy import optimize, sparse
+from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 from scipy.special import logsumexp, softmax
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
@@ -33,6 +33,7 @@ from fewer._estimators import (
     validated,
     warn_caller,
 )
+from fewer._kernels._scipy_solvers import minimize
 from fewer._wording import listed_values
 from fewer.catalogue import method
 from fewer.learn._partly_labelled import any_label, encoded_known, known_labels
@@ -129,7 +130,7 @@ def fitted_log_linear(X: Any, targets: np.ndarray, C: float, start: LogLinear, t
 
     options = {"maxiter": 2000, "maxfun": 4000, "gtol": tol, "ftol": 1e-15, "maxcor": 20}
     flat = np.concatenate([start.coef.ravel(), start.intercept])
-    found = optimize.minimize(loss, flat, jac=True, method="L-BFGS-B", options=options).x
+    found = minimize(loss, flat, jac=True, method="L-BFGS-B", options=options).x
     # Only differences of intercepts matter.
     return LogLinear(found[:-n_labels].reshape(n_columns, n_labels), found[-n_labels:] - found[-n_labels:].mean())
 

@@ -18,13 +18,13 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
-from scipy.linalg import cho_factor, cho_solve
 from scipy.special import softmax
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.metrics.pairwise import euclidean_distances
 from sklearn.utils.validation import check_is_fitted
 
 from fewer._estimators import Interval, fit_context, validated
+from fewer._kernels._numpy_lapack import solve_spd
 from fewer.catalogue import method
 from fewer.learn._partly_labelled import any_label, encoded_known, known_labels
 
@@ -67,7 +67,7 @@ def harmonic_function(weights: np.ndarray, known: np.ndarray, labels: np.ndarray
     prior = labels.mean(axis=0)
     votes = scale[:, None] * (weights[np.ix_(rest, known)] @ labels)
     votes += _STOPPED * np.where(connected, np.sqrt(degrees), 1.0)[:, None] * prior
-    found = cho_solve(cho_factor(system), votes) * np.where(connected, scale, 1.0)[:, None]
+    found = solve_spd(system, votes) * np.where(connected, scale, 1.0)[:, None]
     found[~connected] = prior
     found = np.maximum(found, 0.0)
     return found / found.sum(axis=1, keepdims=True)

@@ -21,7 +21,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
-from scipy.linalg import cho_factor, cho_solve
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.extmath import safe_sparse_dot
@@ -30,6 +29,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from fewer._estimators import Interval, encoded_classes, fit_context, validated, warn_caller
 from fewer._kernels._hinge_dual import committee_dual, effort_for
+from fewer._kernels._numpy_lapack import solve_cholesky
 from fewer._kernels._row_products import centred_products
 from fewer.catalogue import method
 
@@ -202,12 +202,12 @@ def _newton(rows: CentredRows, signs: np.ndarray, diagonal: np.ndarray) -> Solve
     diagonal_of_weights = np.arange(len(matrix) - 1)
     matrix[diagonal_of_weights, diagonal_of_weights] += 1.0
     scale = 1.0 / np.sqrt(matrix.diagonal())
-    factor = cho_factor(matrix * scale * scale[:, None])
+    factor = np.linalg.cholesky(matrix * scale * scale[:, None])
 
     def solve(margins: np.ndarray, weights: np.ndarray, balance: float) -> tuple[np.ndarray, np.ndarray, float]:
         pull = signs * inverse * margins
         right = np.append(weights + rows.back(pull), pull.sum() - balance)
-        change = scale * cho_solve(factor, scale * right)
+        change = scale * solve_cholesky(factor, scale * right)
         a = inverse * (margins - signs * (rows.times(change[:-1]) + change[-1]))
         return a, change[:-1], float(change[-1])
 

@@ -17,8 +17,8 @@ from functools import partial
 from typing import NamedTuple
 
 import numpy as np
-from scipy import linalg
 
+from fewer._kernels._numpy_lapack import largest_eigh
 from fewer.complete._completer import usable_rank
 from fewer.complete._observed import Observed
 from fewer.complete.pca_missing._alternating import (
@@ -150,12 +150,10 @@ class Imputation(NamedTuple):
 def truncated_svd(X: np.ndarray, rank: int) -> tuple[np.ndarray, np.ndarray]:
     """``X v`` for the leading right singular vectors v, and these as columns."""
     if X.shape[0] < X.shape[1]:
-        size = X.shape[0]
-        squares, left = linalg.eigh(X @ X.T, subset_by_index=[size - rank, size - 1], check_finite=False)
+        squares, left = largest_eigh(X @ X.T, rank)
         lengths = np.sqrt(np.maximum(squares, 1e-300))
         return left * lengths, X.T @ (left / lengths)
-    size = X.shape[1]
-    _, right = linalg.eigh(X.T @ X, subset_by_index=[size - rank, size - 1], check_finite=False)
+    _, right = largest_eigh(X.T @ X, rank)
     return X @ right, right
 
 

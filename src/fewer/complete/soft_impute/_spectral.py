@@ -28,9 +28,10 @@ from math import sqrt
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.sparse.linalg import LinearOperator, svds
+from scipy.sparse.linalg import LinearOperator
 
 from fewer._estimators import checked_array
+from fewer._kernels._scipy_solvers import svds
 from fewer.complete._entries import leading_triplets
 
 

@@ -35,8 +35,8 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy import linalg
 
+from fewer._kernels._numpy_lapack import solve_triangular
 from fewer.evaluate.fast import Routes
 from fewer.evaluate.fast._ridge import LeftOutFits, _normal_equations
 
@@ -344,24 +344,20 @@ def _factor(within: np.ndarray, sizes: list[int], tol: float) -> np.ndarray:
     trial = len(sizes)
     while unsound - sound > 1:
         size = sizes[trial - 1]
-        smallest = linalg.eigh(
-            correlations[:size, :size], eigvals_only=True, subset_by_index=[0, 0], check_finite=False
-        )[0]
+        smallest = np.linalg.eigvalsh(correlations[:size, :size])[0]
         sound, unsound = (trial, unsound) if smallest > tol**2 else (sound, trial)
         trial = (sound + unsound) // 2
     if sound == 0:
         return np.empty((0, 0))
     size = sizes[sound - 1]
-    return linalg.cholesky(correlations[:size, :size], lower=True, check_finite=False)
+    return np.linalg.cholesky(correlations[:size, :size])
 
 
 def _from_columns(factor, means, test, sizes: list[int]) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     if not sizes:
         return
     widest, n_classes = len(factor), len(means)
-    solved = linalg.solve_triangular(
-        factor, np.vstack([means[:, :widest], test[:, :widest]]).T, lower=True, check_finite=False
-    )
+    solved = solve_triangular(factor, np.vstack([means[:, :widest], test[:, :widest]]).T)
     centres, rows = solved[:, :n_classes], solved[:, n_classes:]
     rows_by_centres, products = np.zeros((len(test), n_classes)), np.zeros((n_classes, n_classes))
     for start, stop in pairwise([0, *sizes]):
@@ -377,7 +373,7 @@ def _from_collinear_columns(
         return
     correlations = within[:, : sizes[-1]].T @ within[:, : sizes[-1]]
     for size in sizes:
-        squares, directions = linalg.eigh(correlations[:size, :size], check_finite=False)
+        squares, directions = np.linalg.eigh(correlations[:size, :size])
         kept = squares > tol**2
         to_span = directions[:, kept] / np.sqrt(squares[kept])
         centres, rows = means[:, :size] @ to_span, test[:, :size] @ to_span
@@ -394,7 +390,7 @@ def _from_rows(within, means, test, sizes: list[int], tol: float) -> Iterator[tu
         added = within[:, start:stop]
         products += added @ added.T
         other_products += others[:, start:stop] @ added.T
-        squares, directions = linalg.eigh(products, check_finite=False)
+        squares, directions = np.linalg.eigh(products)
         kept = squares > tol**2
         whitened = other_products @ (directions[:, kept] / squares[kept])
         centres, rows = whitened[: len(means)], whitened[len(means) :]

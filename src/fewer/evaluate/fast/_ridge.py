@@ -26,8 +26,8 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from scipy import linalg
 
+from fewer._kernels._numpy_lapack import solve_spd, solve_triangular
 from fewer.evaluate.fast import Routes, row_blocks
 
 WORST_CONDITION = 1e12
@@ -240,9 +240,9 @@ def _predictions(model: Any, path: CentredPath, test: np.ndarray, sizes: list[in
 
 def _from_columns(products, with_targets, test, sizes: list[int], alpha: float) -> Iterator[np.ndarray]:
     products[np.diag_indices_from(products)] += alpha
-    factor = linalg.cholesky(products, lower=True, overwrite_a=True, check_finite=False)
-    weights = linalg.solve_triangular(factor, with_targets, lower=True, check_finite=False)
-    rows = linalg.solve_triangular(factor, test.T, lower=True, overwrite_b=True, check_finite=False)
+    factor = np.linalg.cholesky(products)
+    weights = solve_triangular(factor, with_targets)
+    rows = solve_triangular(factor, test.T)
     prediction = np.zeros((len(test), with_targets.shape[1]))
     for start, stop in pairwise([0, *sizes]):
         prediction = prediction + rows[start:stop].T @ weights[start:stop]
@@ -258,8 +258,7 @@ def _from_rows(train, targets, test, sizes: list[int], alpha: float) -> Iterator
         test_products += test[:, start:stop] @ added.T
         shifted = products.copy()
         shifted[np.diag_indices_from(shifted)] += alpha
-        factor = linalg.cho_factor(shifted, lower=True, overwrite_a=True, check_finite=False)
-        yield test_products @ linalg.cho_solve(factor, targets, check_finite=False)
+        yield test_products @ solve_spd(shifted, targets)
 
 
 ROUTES = Routes(ridge_route, *paths_of(_predictions))

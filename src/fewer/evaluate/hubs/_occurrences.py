@@ -22,7 +22,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
-from scipy.optimize import minimize
 from scipy.special import log_ndtr
 from scipy.stats import chi2, poisson
 
@@ -30,6 +29,7 @@ from fewer._estimators import checked_array, encoded_classes, warn_caller
 from fewer._figures import AMBER, GREY, VIOLET, Result, line, log_ticks, new_figure
 from fewer._kernels._neighbour_counts import levina_bickel_dimension, skewness, times_listed, times_listed_badly
 from fewer._kernels._neighbours import EXACT_ROWS, approximate_neighbours, nearest_neighbours
+from fewer._kernels._scipy_solvers import minimize
 from fewer._wording import counted, rounded_percent
 from fewer.catalogue import method
 

@@ -14,11 +14,12 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy import linalg, sparse
-from scipy.sparse.linalg import LinearOperator, svds
+from scipy import sparse
+from scipy.sparse.linalg import LinearOperator
 from sklearn.utils.validation import check_consistent_length
 
 from fewer._estimators import checked_array, get_feature_names, refuse_negative, warn_caller
+from fewer._kernels._scipy_solvers import svds
 
 
 class CountTable(NamedTuple):
@@ -115,7 +116,7 @@ def axes_by_svd(M: Any, n_axes: int) -> Iterator[Axis]:
     elif isinstance(M, LinearOperator):
         left, sizes, right = _small_side_svd(M)
     else:
-        left, sizes, right = linalg.svd(M, full_matrices=False, check_finite=False)
+        left, sizes, right = np.linalg.svd(M, full_matrices=False)
     for number in range(n_axes):
         yield Axis(float(sizes[number]), left[:, number], right[number])
 
@@ -146,7 +147,7 @@ def _small_side_svd(M: LinearOperator) -> tuple[np.ndarray, np.ndarray, np.ndarr
         left, sizes, right = _small_side_svd(M.H)
         return right.T, sizes, left.T
     products = M.H @ (M @ np.eye(M.shape[1]))
-    eigenvalues, vectors = linalg.eigh((products + products.T) / 2, check_finite=False)
+    eigenvalues, vectors = np.linalg.eigh((products + products.T) / 2)
     sizes, vectors = np.sqrt(np.maximum(eigenvalues[::-1], 0)), vectors[:, ::-1]
     across = M @ vectors
     return np.divide(across, sizes, out=np.zeros_like(across), where=sizes > 0), sizes, vectors.T

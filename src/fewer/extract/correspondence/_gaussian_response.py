@@ -13,7 +13,7 @@ from numbers import Integral, Real
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy import linalg, optimize, sparse
+from scipy import sparse
 from scipy.special import gammaln, logsumexp
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.exceptions import ConvergenceWarning
@@ -21,6 +21,7 @@ from sklearn.utils import check_consistent_length
 from sklearn.utils.validation import check_is_fitted
 
 from fewer._estimators import Interval, checked_array, fit_context, fit_steps, refuse_negative, warn_caller
+from fewer._kernels._scipy_solvers import minimize
 from fewer.catalogue import method
 from fewer.extract._extractor import Extractor
 from fewer.extract.correspondence._correspondence_analysis import placed
@@ -174,7 +175,7 @@ def _climbed(
 
     options = {"maxiter": max_iter, "maxfun": 20 * max_iter, "ftol": 1e-15, "gtol": tol * counts.sum(), "maxcor": 20}
     first = np.concatenate([part.ravel() for part in parts])
-    run = optimize.minimize(downhill, first, jac=True, method="L-BFGS-B", callback=watched, options=options)
+    run = minimize(downhill, first, jac=True, method="L-BFGS-B", callback=watched, options=options)
     return _Climb(unpacked(run.x), int(run.nit), run.nit < max_iter, stopped)
 
 
@@ -453,7 +454,7 @@ class GaussianResponseModel(CallbackSupportMixin, Extractor):
         response = found.response
         unit = np.exp(response.log_tolerances.mean())
         centre = response.rows.mean(axis=0) if described is None else np.zeros(response.rows.shape[1])
-        turn = linalg.svd(response.rows - centre, full_matrices=False)[2].T
+        turn = np.linalg.svd(response.rows - centre, full_matrices=False)[2].T
         optima = (response.optima - centre) @ turn / unit
         signs = np.sign(np.take_along_axis(optima, np.abs(optima).argmax(axis=0)[None], axis=0))
         rows, optima = (response.rows - centre) @ turn / unit * signs, optima * signs
@@ -468,7 +469,7 @@ class GaussianResponseModel(CallbackSupportMixin, Extractor):
         self.heights_ = placed(heights, table.columns, n_columns, -np.inf, X.dtype)
         self.coef_ = None
         if described is not None:
-            self.coef_ = linalg.lstsq(described[table.rows], rows)[0]
+            self.coef_ = np.linalg.lstsq(described[table.rows], rows, rcond=None)[0]
             self.row_scores_ = (described @ self.coef_).astype(X.dtype)
         self.log_likelihood_ = found.log_likelihood
         self.initial_log_likelihood_ = found.started_at

@@ -14,7 +14,7 @@ from numbers import Integral, Real
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy import linalg, sparse
+from scipy import sparse
 from sklearn.base import ClassifierMixin, clone, is_classifier
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
@@ -49,7 +49,7 @@ def normal_classes(priors: np.ndarray, centroids: np.ndarray, within: np.ndarray
 
     Where all scores are the same, as when the classes have one mean, the probabilities are the priors.
     """
-    variances, axes = linalg.eigh(within, check_finite=False)
+    variances, axes = np.linalg.eigh(within)
     spread = np.trace(within) + np.sum(priors @ centroids**2)
     least = 1e-10 * spread if spread > 0 else 1.0
     return NormalClasses(priors, centroids, axes / np.sqrt(np.maximum(variances, least)))
@@ -70,7 +70,7 @@ def linear_coefficients(X: Any, Y: np.ndarray, penalty: Any) -> tuple[np.ndarray
     centred = (X.toarray() if sparse.issparse(X) else X) - mean
     omega = np.diag(penalty) if np.ndim(penalty) == 1 else np.asarray(penalty, dtype=np.float64)
     squares = centred.T @ centred + omega
-    return mean, linalg.lstsq(squares, centred.T @ Y, cond=1e-12, check_finite=False)[0]
+    return mean, np.linalg.lstsq(squares, centred.T @ Y, rcond=1e-12)[0]
 
 
 def _products(X: Any, Y: np.ndarray, mean: np.ndarray) -> np.ndarray:
@@ -85,7 +85,7 @@ def class_scores(fitted: np.ndarray, codes: np.ndarray, counts: np.ndarray) -> t
     between = sums / np.outer(roots, roots)
     constant = roots / np.linalg.norm(roots)
     free = np.eye(len(counts)) - np.outer(constant, constant)
-    eigenvalues, vectors = linalg.eigh(free @ (between + between.T) @ free / 2, check_finite=False)
+    eigenvalues, vectors = np.linalg.eigh(free @ (between + between.T) @ free / 2)
     order = np.argsort(-eigenvalues)[: len(counts) - 1]
     return eigenvalues[order], vectors[:, order] * np.sqrt(counts.sum()) / roots[:, None]
 

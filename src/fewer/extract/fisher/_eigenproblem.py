@@ -31,11 +31,12 @@ Journal of Machine Learning Research 11, 2199-2228.
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy import linalg, sparse
+from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import column_or_1d
 
 from fewer._estimators import encoded_classes, warn_caller
+from fewer._kernels._numpy_lapack import inverse_of_lower, solve_cholesky
 from fewer.extract._centred_table import centred_columns_times, centred_gram, positive_eigenpairs, scatter, thin_svd
 
 
@@ -261,7 +262,7 @@ class Rotation(NamedTuple):
 
 def rotation_of(R: np.ndarray, tol: float, possible: float) -> Rotation:
     """Eigenvectors of R with eigenvalues above ``tol`` times the largest, the largest first."""
-    eigenvalues, vectors = linalg.eigh(R, check_finite=False)
+    eigenvalues, vectors = np.linalg.eigh(R)
     return _telling(vectors[:, ::-1], eigenvalues[::-1], tol, possible)
 
 
@@ -269,7 +270,7 @@ def rotation_of_factor(F: np.ndarray, tol: float, possible: float) -> Rotation:
     """The same for ``R = F'F``, without squaring F."""
     if not len(F):
         return Rotation(np.zeros((F.shape[1], 0)), np.zeros(0))
-    _, sizes, vectors = linalg.svd(F, full_matrices=False, check_finite=False)
+    _, sizes, vectors = np.linalg.svd(F, full_matrices=False)
     return _telling(vectors.T, sizes**2, tol, possible)
 
 
@@ -316,13 +317,12 @@ def cholesky_solution(products: Products, alpha: float) -> Solution | None:
     regularised.flat[:: len(regularised) + 1] += alpha
     size = np.abs(regularised).sum(axis=0).max()
     try:
-        factor, lower = linalg.cho_factor(regularised, lower=True, overwrite_a=True, check_finite=False)
-    except linalg.LinAlgError:
+        factor = np.linalg.cholesky(regularised)
+    except np.linalg.LinAlgError:
         return None
-    condition = float(linalg.lapack.dpocon(factor, size, uplo="L")[0])
-    weights = linalg.cho_solve((factor, lower), products.classes, check_finite=False)
-    inverse = linalg.lapack.dpotri(factor, lower=1, overwrite_c=1)[0]
-    return Solution(weights, np.diag(inverse).copy(), condition)
+    root = inverse_of_lower(factor)
+    condition = 1 / (size * float(np.abs(root.T @ root).sum(axis=0).max()))
+    return Solution(solve_cholesky(factor, products.classes), np.einsum("ij,ij->j", root, root), condition)
 
 
 def discriminant_of_solution(

@@ -11,7 +11,7 @@ from numbers import Integral, Real
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy import linalg, sparse
+from scipy import sparse
 
 from fewer._estimators import Interval, StrOptions, fit_context, target_matrix
 from fewer.catalogue import method
@@ -43,7 +43,7 @@ def generalized_projection(X: Any, mean: np.ndarray, Y: np.ndarray, f_coeffs: np
     if not len(sizes):
         return Projection(np.zeros((0, n_columns)), np.zeros(0))
     lengths = 1 / np.sqrt(np.polynomial.polynomial.polyval(sizes, f_coeffs))
-    vectors, strengths, _ = linalg.svd((lengths * sizes)[:, None] * shares, full_matrices=False, check_finite=False)
+    vectors, strengths, _ = np.linalg.svd((lengths * sizes)[:, None] * shares, full_matrices=False)
     eigenvalues = strengths**2
     kept = eigenvalues > max(tol, np.finfo(np.float64).eps) * eigenvalues[0]
     coordinates = lengths[:, None] * vectors[:, kept]

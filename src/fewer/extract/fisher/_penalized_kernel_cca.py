@@ -19,11 +19,12 @@ from numbers import Integral, Real
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy import linalg, sparse
+from scipy import sparse
 from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS
 from sklearn.utils.validation import check_is_fitted
 
 from fewer._estimators import Interval, StrOptions, checked_array, fit_context, known_target, target_matrix
+from fewer._kernels._numpy_lapack import generalized_eigh, solve_spd
 from fewer.catalogue import method
 from fewer.extract._centred_table import (
     centred_columns_times,
@@ -116,7 +117,7 @@ def canonical_variates(
     if alpha_x > 0 and alpha_y > 0 and x.centred is not None and y.centred is not None:
         try:
             return _by_factors(x.centred, y.centred, alpha_x, alpha_y, tol, n_most)
-        except linalg.LinAlgError:  # ridges that are but rounding
+        except np.linalg.LinAlgError:  # ridges that are but rounding
             pass
     return _by_eigenvectors(x.eigenpairs(), y.eigenpairs(), alpha_x, alpha_y, tol)
 
@@ -129,7 +130,7 @@ def _by_eigenvectors(
         return None
     shrunk_x = np.sqrt(squares_x / (squares_x + alpha_x))[:, None]
     shrunk_y = np.sqrt(squares_y / (squares_y + alpha_y))[:, None]
-    P, sizes, Q = linalg.svd(shrunk_x * (vectors_x.T @ vectors_y) * shrunk_y.T, full_matrices=False, check_finite=False)
+    P, sizes, Q = np.linalg.svd(shrunk_x * (vectors_x.T @ vectors_y) * shrunk_y.T, full_matrices=False)
     kept = sizes**2 > max(tol * sizes[0] ** 2, np.finfo(np.float64).eps ** 2)
     along_x, along_y = shrunk_x * P[:, kept], shrunk_y * Q[kept].T
     weights = vectors_x @ (along_x / squares_x[:, None]), vectors_y @ (along_y / squares_y[:, None])
@@ -143,24 +144,23 @@ def _by_factors(
     size = F.shape[1]
     if not size or not np.trace(C_x) > np.finfo(np.float64).eps:
         return None
-    solved = linalg.cho_solve(_ridged(C_x, alpha_x), F, check_finite=False)
+    solved = solve_spd(_ridged(C_x, alpha_x), F)
     images = C_x @ solved
     between, within = F.T @ images, F.T @ F
     within.flat[:: size + 1] += alpha_y
-    first = 0 if n_most is None else max(size - n_most, 0)
-    eigenvalues, G = linalg.eigh((between + between.T) / 2, within, subset_by_index=(first, size - 1))
-    eigenvalues, G = eigenvalues[::-1], G[:, ::-1]
+    eigenvalues, G = generalized_eigh((between + between.T) / 2, within)
+    eigenvalues, G = eigenvalues[::-1][:n_most], G[:, ::-1][:, :n_most]
     kept = eigenvalues > max(tol * eigenvalues[0], np.finfo(np.float64).eps ** 2)
     variates = images @ G[:, kept]
-    y_weights = linalg.cho_solve(_ridged(C_y, alpha_y), variates, check_finite=False)
+    y_weights = solve_spd(_ridged(C_y, alpha_y), variates)
     return Canonical.scaled((solved @ G[:, kept], y_weights), (variates, C_y @ y_weights), eigenvalues[kept])
 
 
-def _ridged(C: np.ndarray, alpha: float) -> tuple[np.ndarray, bool]:
-    """Cholesky factor of ``C + alpha I``."""
+def _ridged(C: np.ndarray, alpha: float) -> np.ndarray:
+    """``C + alpha I``."""
     ridged = C.copy()
     ridged.flat[:: len(C) + 1] += alpha
-    return linalg.cho_factor(ridged, lower=True, overwrite_a=True, check_finite=False)
+    return ridged
 
 
 @method(

@@ -25,7 +25,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numba import njit
-from scipy import linalg, stats
+from scipy import stats
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.exceptions import ConvergenceWarning
 
@@ -125,7 +125,7 @@ class CommonAxes(NamedTuple):
 def common_axes(covariances: np.ndarray, counts: np.ndarray, tol: float, max_iter: int) -> Iterator[CommonAxes]:
     """What each sweep leads to, from the axes of the pooled covariance on, until no pair turns by more than ``tol``."""
     weights = counts.astype(np.float64)
-    start = linalg.eigh(np.tensordot(weights / weights.sum(), covariances, axes=1), check_finite=False)[1]
+    start = np.linalg.eigh(np.tensordot(weights / weights.sum(), covariances, axes=1))[1]
     axes = np.ascontiguousarray(start)
     matrices = np.ascontiguousarray(axes.T @ covariances @ axes)
     log_determinants = np.linalg.slogdet(covariances)[1]

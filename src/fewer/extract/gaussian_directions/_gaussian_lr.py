@@ -14,13 +14,14 @@ from numbers import Integral, Real
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy import linalg, optimize
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import StratifiedKFold
 from sklearn.utils import check_random_state
 
 from fewer._estimators import Interval, StrOptions, fit_context, fit_steps, warn_caller
+from fewer._kernels._numpy_lapack import solve_triangular
+from fewer._kernels._scipy_solvers import minimize
 from fewer.catalogue import method
 from fewer.extract._centred_table import Coordinates, rank_tolerance, rows_along, uncorrelated
 from fewer.extract.gaussian_directions._moments import (
@@ -63,9 +64,9 @@ def climbs(moments: Moments, n_init: int, tol: float, max_iter: int, rng: np.ran
 def _starts(moments: Moments, n_init: int, rng: np.random.RandomState) -> np.ndarray:
     """Of what the classes' axes, the means, SAVE and chance suggest, the most promising that are not alike."""
     n_dims = moments.means.shape[1]
-    axes = [linalg.eigh(each, check_finite=False)[1] for each in moments.covariances]
-    between = linalg.eigh(moments.between, check_finite=False)[1][:, -min(len(moments.priors) - 1, n_dims) :]
-    save = linalg.eigh(save_kernel(moments.covariances, moments.priors), check_finite=False)[1]
+    axes = [np.linalg.eigh(each)[1] for each in moments.covariances]
+    between = np.linalg.eigh(moments.between)[1][:, -min(len(moments.priors) - 1, n_dims) :]
+    save = np.linalg.eigh(save_kernel(moments.covariances, moments.priors))[1]
     chance = rng.standard_normal((n_dims, n_init))
     candidates = np.hstack([between, *axes, save, chance / np.linalg.norm(chance, axis=0)])
     order = np.argsort(
@@ -85,7 +86,7 @@ def _climbed(start: np.ndarray, total: np.ndarray, moments: Moments, tol: float,
         value, gradient = likelihood_ratio_and_gradient(direction, total, moments.covariances, moments.priors)
         return -value, -gradient
 
-    run = optimize.minimize(
+    run = minimize(
         downhill, start, jac=True, method="L-BFGS-B", options={"maxiter": max_iter, "gtol": max(tol, _NEAR), "ftol": 0}
     )
     return _sharpened(run.x / np.linalg.norm(run.x), run.nit, max_iter, total, moments)
@@ -98,7 +99,7 @@ def _sharpened(direction: np.ndarray, n_iter: int, max_iter: int, total: np.ndar
     for _ in range(min(_NEWTON_STEPS, max_iter - n_iter)):
         hessian = likelihood_ratio_hessian(direction, total, moments.covariances, moments.priors)
         # LR does not change along the direction itself: any curvature there makes the system solvable.
-        step = linalg.lstsq(np.outer(direction, direction) - hessian, gradient, check_finite=False)[0]
+        step = np.linalg.lstsq(np.outer(direction, direction) - hessian, gradient, rcond=None)[0]
         moved = (direction + step) / np.linalg.norm(direction + step)
         moved_value, moved_gradient = likelihood_ratio_and_gradient(moved, total, moments.covariances, moments.priors)
         moved_slope = np.abs(moved_gradient).max()
@@ -138,7 +139,9 @@ def lr_directions(
     n_dims = moments.means.shape[1]
     found, history, stopped = np.empty((n_dims, 0)), [], False
     while found.shape[1] < n_directions and not stopped:
-        free = np.eye(n_dims) if method == "removal" or not found.size else linalg.null_space(found.T)
+        free = (
+            np.eye(n_dims) if method == "removal" or not found.size else np.linalg.svd(found.T)[2][found.shape[1] :].T
+        )
         here = moments.along(free)
         to_unit = _inverse_root(here.total)
         for climb in climbs(here.along(to_unit), n_init, tol, max_iter, rng):
@@ -183,7 +186,7 @@ def chosen_shrinkage(
         moments = group_moments(Z[seen] - centre, codes[seen], everything)
         for number, shrinkage in enumerate(SHRINKAGES):
             regular = shrunk(moments, shrinkage, alpha)
-            if min(linalg.eigvalsh(each)[0] for each in regular.covariances) <= 1e-10:
+            if min(np.linalg.eigvalsh(each)[0] for each in regular.covariances) <= 1e-10:
                 totals[number] = -np.inf
                 continue
             directions = directions_of(regular)
@@ -198,15 +201,15 @@ def log_posterior(rows: np.ndarray, moments: Moments) -> np.ndarray:
     """Log probability of each class for rows, if each is normal."""
     joint = np.empty((len(rows), len(moments.priors)))
     for number, (mean, covariance) in enumerate(zip(moments.means, moments.covariances, strict=True)):
-        root = linalg.cholesky(covariance, lower=True)
-        away = linalg.solve_triangular(root, (rows - mean).T, lower=True)
+        root = np.linalg.cholesky(covariance)
+        away = solve_triangular(root, (rows - mean).T)
         joint[:, number] = -0.5 * np.sum(away**2, axis=0) - np.log(np.diag(root)).sum()
     joint += np.log(moments.priors)
     return joint - np.logaddexp.reduce(joint, axis=1, keepdims=True)
 
 
 def _inverse_root(covariance: np.ndarray) -> np.ndarray:
-    variances, axes = linalg.eigh(covariance, check_finite=False)
+    variances, axes = np.linalg.eigh(covariance)
     return axes / np.sqrt(variances)
 
 

@@ -14,7 +14,7 @@ regression function, by Stein's lemma.
 from numbers import Integral
 
 import numpy as np
-from scipy import linalg, stats
+from scipy import stats
 
 from fewer._estimators import Interval, StrOptions, fit_context
 from fewer.catalogue import method
@@ -126,7 +126,7 @@ class SIR(SlicedExtractor):
         possible = min(n_dims, n_slices - 1)
         kept = self._number_of_components(possible, f"for {n_slices} slices in {n_dims} dimensions")
         priors, means = group_means(X, codes, coordinates)
-        _, sizes, directions = linalg.svd(means * np.sqrt(priors)[:, None], full_matrices=False, check_finite=False)
+        _, sizes, directions = np.linalg.svd(means * np.sqrt(priors)[:, None], full_matrices=False)
         eigenvalues = np.minimum(sizes[:possible] ** 2, 1)
         self.p_values_ = slice_tests(eigenvalues, X.shape[0], n_dims, n_slices)
         self.scores_ = eigenvalues[:kept]
@@ -224,7 +224,7 @@ class SAVE(SlicedExtractor):
         warn_of_few_rows(X, n_dims)
         kept = self._number_of_components(n_dims, "the dimensions of the table")
         moments = group_moments(X, codes, coordinates)
-        eigenvalues, directions = linalg.eigh(save_kernel(moments.covariances, moments.priors), check_finite=False)
+        eigenvalues, directions = np.linalg.eigh(save_kernel(moments.covariances, moments.priors))
         self.scores_ = eigenvalues[::-1][:kept]
         self._keep(coordinates, directions[:, ::-1][:, :kept], X.dtype)
         return self
@@ -337,7 +337,7 @@ class PHD(LinearExtractor):
         Z = rows_along(X, coordinates)
         weights = self._weights(Z, np.asarray(y, dtype=np.float64))
         mean_curvature = ((Z * weights[:, None].astype(Z.dtype)).T @ Z).astype(np.float64) / len(Z)
-        eigenvalues, directions = linalg.eigh(mean_curvature, check_finite=False)
+        eigenvalues, directions = np.linalg.eigh(mean_curvature)
         order = np.argsort(-np.abs(eigenvalues), kind="stable")
         self.p_values_ = curvature_tests(eigenvalues[order], len(Z), float(weights.var()))
         self.eigenvalues_ = eigenvalues[order][:kept]
@@ -353,7 +353,7 @@ class PHD(LinearExtractor):
             raise ValueError(f"y is {y[0]:g} in every row, so there is nothing to find directions for.")
         if self.response == "y":
             return centred
-        residuals = centred - Z @ linalg.lstsq(Z, centred, check_finite=False)[0]
+        residuals = centred - Z @ np.linalg.lstsq(Z, centred, rcond=None)[0]
         if residuals.std() <= 1e-6 * centred.std():
             raise ValueError(self._why_nothing_is_left(Z))
         return residuals - residuals.mean()

@@ -18,7 +18,7 @@ from numbers import Integral
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
-from scipy import linalg, sparse
+from scipy import sparse
 from sklearn.utils import check_consistent_length
 from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import column_or_1d
@@ -147,7 +147,7 @@ def refuse_flat_classes(moments: Moments, classes: np.ndarray, counts: np.ndarra
     """Refuse classes that have no variance along some direction, where a likelihood has no bound."""
     n_dims = moments.means.shape[1]
     for label, count, covariance in zip(classes.tolist(), counts, moments.covariances, strict=True):
-        variances = linalg.eigvalsh(covariance, check_finite=False)
+        variances = np.linalg.eigvalsh(covariance)
         if variances[0] > tolerance * max(variances[-1], tolerance):
             continue
         why = (

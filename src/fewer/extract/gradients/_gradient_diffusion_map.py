@@ -12,15 +12,16 @@ from numbers import Integral, Real
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy import linalg, sparse
+from scipy import sparse
 from scipy.sparse.csgraph import connected_components
-from scipy.sparse.linalg import eigsh
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.utils import assert_all_finite, check_consistent_length, column_or_1d
 from sklearn.utils.validation import check_is_fitted
 
 from fewer._estimators import Interval, StrOptions, fit_context, fit_steps, warn_caller
+from fewer._kernels._numpy_lapack import largest_eigh
 from fewer._kernels._row_products import squared_distances
+from fewer._kernels._scipy_solvers import eigsh
 from fewer.catalogue import method
 from fewer.extract._centred_table import median_distance
 from fewer.extract._extractor import Extractor, upright
@@ -84,7 +85,7 @@ def slow_modes(W: Any, n_modes: int) -> Modes:
     n_rows = len(degrees)
     if n_rows <= _DENSE_UP_TO or n_modes + 1 >= n_rows // 2:
         dense = symmetric.toarray() if sparse.issparse(symmetric) else symmetric
-        values, vectors = linalg.eigh(dense, subset_by_index=(n_rows - n_modes - 1, n_rows - 1), check_finite=False)
+        values, vectors = largest_eigh(dense, n_modes + 1)
     else:
         start = np.random.default_rng(0).uniform(0.5, 1, size=n_rows)
         values, vectors = eigsh(symmetric, k=n_modes + 1, which="LA", v0=start, tol=1e-10)

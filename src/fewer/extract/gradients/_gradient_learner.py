@@ -12,7 +12,6 @@ from numbers import Integral, Real
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy import linalg
 from scipy.special import expit
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.exceptions import ConvergenceWarning
@@ -23,6 +22,7 @@ from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import check_is_fitted
 
 from fewer._estimators import Interval, StrOptions, encoded_classes, fit_context, fit_steps, warn_caller
+from fewer._kernels._numpy_lapack import largest_eigh, solve_spd
 from fewer._kernels._row_products import squared_distances
 from fewer.catalogue import method
 from fewer.extract._centred_table import RowSpace, median_distance, row_space
@@ -107,7 +107,7 @@ def outer_product(slopes: np.ndarray, axes: np.ndarray) -> OuterProduct:
     """Of gradients (functions, rows, r) along axes (columns, r) of the span of the rows, added up over functions."""
     n_rows, rank = slopes.shape[1:]
     slopes = slopes.reshape(-1, rank)
-    _, sizes, turn = linalg.svd(slopes / np.sqrt(n_rows), full_matrices=False, check_finite=False)
+    _, sizes, turn = np.linalg.svd(slopes / np.sqrt(n_rows), full_matrices=False)
     kept = sizes > max(sizes[0] * np.finfo(float).eps * max(slopes.shape), np.finfo(float).tiny)
     return OuterProduct(sizes[kept] ** 2, turn[kept] @ axes.T)
 
@@ -118,8 +118,7 @@ def leading_directions(slopes: np.ndarray, axes: np.ndarray, n_directions: int |
     if n_directions is None:
         return outer_product(slopes, axes).directions
     slopes = slopes.reshape(-1, rank)
-    first = max(rank - n_directions, 0)
-    eigenvalues, turn = linalg.eigh(slopes.T @ slopes / n_rows, subset_by_index=(first, rank - 1), check_finite=False)
+    eigenvalues, turn = largest_eigh(slopes.T @ slopes / n_rows, min(n_directions, rank))
     kept = eigenvalues > max(eigenvalues[-1] * np.finfo(float).eps * max(slopes.shape), np.finfo(float).tiny)
     return turn[:, kept][:, ::-1].T @ axes.T
 
@@ -387,7 +386,7 @@ class GradientLearner(CallbackSupportMixin, LinearExtractor):
             dual, fields = coefficients[:, :, 0], coefficients[:, :, 1:]
         else:
             ridge = problem.kernel + len(problem.kernel) * self.alpha_f * np.eye(len(problem.kernel))
-            dual, fields = linalg.solve(ridge, targets.values.T, assume_a="pos", check_finite=False).T, coefficients
+            dual, fields = solve_spd(ridge, targets.values.T).T, coefficients
         slopes = problem.kernel @ fields
         directions = leading_directions(slopes, space.axes, self.n_components)
         arrays = {

@@ -113,7 +113,7 @@ class PairProblem:
     def _precision(self) -> type[np.floating]:
         """Single, if numbers are of an ordinary size, and the equations well enough penalised for it."""
         ordinary = 1 / _ORDINARY < np.abs(self.rows).max() < _ORDINARY
-        largest = len(self.rows) * linalg.eigvalsh(self._mean_square(), check_finite=False)[-1]
+        largest = len(self.rows) * np.linalg.eigvalsh(self._mean_square())[-1]
         return np.float32 if ordinary and largest < _STIFF * self.penalties.min() else np.float64
 
     def _mean_square(self) -> np.ndarray:
@@ -159,14 +159,14 @@ class PairProblem:
         roots = np.sqrt(seen / seen.mean() + squares / squares.mean())[:, None] / np.sqrt(2)
         scaled = (roots * self.kernel * roots.T).astype(self._precision())
         if len(scaled) <= _ALL_EIGENVECTORS_UP_TO:
-            values, vectors = linalg.eigh(scaled, check_finite=False, driver="evd", overwrite_a=True)
+            values, vectors = np.linalg.eigh(scaled)
         else:
             values, vectors = randomized_eigsh(scaled, _LEADING_EIGENVECTORS, selection="module", random_state=0)
         return Spectrum(roots, np.maximum(values, 0).astype(float), vectors)
 
     def preconditioner(self, spectrum: Spectrum) -> Callable[[np.ndarray], np.ndarray]:
         """Solves the equations for weighted differences that are the mean ones but for their size."""
-        sizes, turn = linalg.eigh(self._mean_square(), check_finite=False)
+        sizes, turn = np.linalg.eigh(self._mean_square())
         coupled = self._coupled(spectrum, turn) if self.joint and len(turn) <= _MOST_COUPLED else None
         if self.joint:
             sizes = np.append(self.weights.sum() / len(self.rows), sizes)
@@ -209,7 +209,7 @@ class PairProblem:
         system = np.diag(penalties) + matrix * values
         # Values and slopes have different units, which shall not make the system look singular.
         units = np.sqrt(np.outer(system.diagonal(), system.diagonal()))
-        inverse = linalg.inv(system / units, check_finite=False) / units
+        inverse = np.linalg.inv(system / units) / units
         places = (
             np.append(leading, np.full(rank, leading[0])),
             np.append(np.zeros(len(leading), dtype=int), np.arange(1, rank + 1)),

@@ -18,13 +18,14 @@ from collections.abc import Callable
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-from scipy import linalg, sparse
+from scipy import sparse
 from scipy.special import log_softmax, softmax
 from sklearn.utils import gen_batches
 from sklearn.utils.extmath import row_norms
 from sklearn.utils.validation import check_is_fitted
 
 from fewer._estimators import warn_caller
+from fewer._kernels._numpy_lapack import largest_eigh
 from fewer.extract._centred_table import centred_columns_times, centred_gram, column_means, scatter
 from fewer.extract._extractor import Extractor, upright
 
@@ -76,11 +77,8 @@ def leading_eigenpairs(S: np.ndarray, most: int) -> tuple[np.ndarray, np.ndarray
     most = min(most, size)
     if most < 1:
         return np.zeros(0), np.zeros((size, 0))
-    if most <= size // 4:  # a few vectors are cheaper one by one
-        values, vectors = linalg.eigh(S, subset_by_index=[size - most, size - 1], check_finite=False)
-    else:
-        values, vectors = linalg.eigh(S, check_finite=False, driver="evd")
-    values, vectors = values[::-1][:most], vectors[:, ::-1][:, :most]
+    values, vectors = largest_eigh(S, most)
+    values, vectors = values[::-1], vectors[:, ::-1]
     kept = values > np.finfo(S.dtype).eps * size * max(values[0], 0)
     return values[kept], vectors[:, kept]
 

@@ -8,7 +8,6 @@ from numbers import Integral, Real
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy import linalg
 from sklearn.metrics.pairwise import euclidean_distances, linear_kernel
 from sklearn.preprocessing import normalize
 from sklearn.utils import check_consistent_length, check_random_state, column_or_1d
@@ -346,7 +345,9 @@ class HyperbolicPCA(Extractor):
             self.X_fit_ = None
             if space.spanning is None:
                 gram = safe_sparse_dot(X.T, X, dense_output=True)
-                dual = safe_sparse_dot(X, linalg.pinvh(gram) @ turned.T)
+                dual = safe_sparse_dot(
+                    X, np.linalg.pinv(gram, rcond=len(gram) * np.finfo(np.float64).eps, hermitian=True) @ turned.T
+                )
             else:
                 dual = dual * np.sign(np.einsum("ij,ij->i", turned, directions))
                 dual -= dual.mean(axis=0)  # so that rows that are not centred make up the same directions

@@ -21,6 +21,7 @@ from scipy import linalg, sparse
 from sklearn.utils import check_array, check_consistent_length, column_or_1d
 from sklearn.utils.extmath import row_norms, safe_sparse_dot
 
+from fewer._kernels._numpy_lapack import largest_eigh, solve_triangular
 from fewer._kernels._row_products import squared_distances
 from fewer.extract._centred_table import pivoted_factor
 
@@ -54,9 +55,7 @@ class FeatureSpace(NamedTuple):
     def dual(self, directions: np.ndarray) -> np.ndarray:
         """Weights of the rows (rows, directions) that make up directions (k, directions)."""
         weights = np.zeros((self.rows.shape[0], directions.shape[1]))
-        weights[self.spanning] = linalg.solve_triangular(
-            self.rows[self.spanning], directions, lower=True, trans="T", check_finite=False
-        )
+        weights[self.spanning] = solve_triangular(self.rows[self.spanning], directions, transposed=True)
         return weights
 
 
@@ -229,10 +228,8 @@ class Leading(NamedTuple):
 
 def leading_eigenpairs(T: np.ndarray, n_pairs: int | None) -> Leading:
     """Eigenpairs with the largest positive eigenvalues, as many as asked for, or all."""
-    size = len(T)
-    first = 0 if n_pairs is None else max(size - n_pairs, 0)
     # Not by Lanczos' method: positive eigenvalues are very small beside the negative ones, and it does not find an end.
-    values, vectors = linalg.eigh(T, subset_by_index=(first, size - 1), check_finite=False)
+    values, vectors = largest_eigh(T, len(T) if n_pairs is None else min(n_pairs, len(T)))
     kept = values > _least(T)
     return Leading(values[kept][::-1], vectors[:, kept][:, ::-1])
 

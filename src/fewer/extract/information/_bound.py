@@ -35,7 +35,6 @@ enters by the weighted codes ``T = M B'`` alone: it lowers ``C + reg I`` by a ma
 from typing import NamedTuple, Protocol
 
 import numpy as np
-from scipy import linalg
 
 from fewer.extract.information._kernels import (
     gram_inverse,
@@ -128,7 +127,7 @@ def distortions(Z: np.ndarray, W: np.ndarray, U: np.ndarray, precisions: np.ndar
     found = np.empty((len(Z), len(U)))
     for j, (matrix, precision) in enumerate(zip(U, precisions, strict=True)):
         left = np.eye(Z.shape[1]) - matrix @ W
-        root = linalg.cholesky(precision, check_finite=False) @ left
+        root = np.linalg.cholesky(precision).T @ left
         found[:, j] = np.sum((Z @ root.T) ** 2, axis=1)
     return found
 
@@ -151,7 +150,7 @@ def log_or_zero(pi: np.ndarray) -> np.ndarray:
 
 def polar(B: np.ndarray) -> np.ndarray:
     """``(BB')^-1/2 B``: the nearest matrix with orthonormal rows."""
-    left, _, right = linalg.svd(B, full_matrices=False, check_finite=False)
+    left, _, right = np.linalg.svd(B, full_matrices=False)
     return left @ right
 
 

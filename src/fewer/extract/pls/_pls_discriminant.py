@@ -8,7 +8,6 @@ from numbers import Integral
 from typing import Any
 
 import numpy as np
-from scipy import linalg
 from sklearn.base import ClassifierMixin, clone
 from sklearn.utils.metaestimators import available_if
 
@@ -24,13 +23,13 @@ def class_targets(codes: np.ndarray, n_classes: int, orthonormalised: bool) -> n
     Y -= Y.mean(axis=0)
     if not orthonormalised:
         return Y
-    values, vectors = linalg.eigh(Y.T @ Y, check_finite=False)
+    values, vectors = np.linalg.eigh(Y.T @ Y)
     return Y @ (vectors / np.sqrt(values)) @ vectors.T
 
 
 def sb_factors(table: CentredTable, Y: np.ndarray, n_components: int) -> Factors:
     """All directions at once: singular vectors of X'Y; scores are not orthogonal."""
-    left, values, _ = linalg.svd(table.back(Y), full_matrices=False, check_finite=False)
+    left, values, _ = np.linalg.svd(table.back(Y), full_matrices=False)
     n_kept = min(n_components, int(np.sum(values > 1e-12 * table.size * np.linalg.norm(Y))))
     weights = left[:, :n_kept]
     weights = weights * largest_signs(weights)

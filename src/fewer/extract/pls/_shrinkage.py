@@ -18,7 +18,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from scipy import linalg
 from sklearn.utils.validation import assert_all_finite, check_consistent_length, column_or_1d
 
 from fewer._estimators import checked_array, warn_caller
@@ -189,7 +188,7 @@ def _one_target(y: Any) -> np.ndarray:
 
 
 def _spectrum(X: np.ndarray, y: np.ndarray) -> _Spectrum:
-    left, sizes, right = linalg.svd(X - X.mean(axis=0), full_matrices=False, check_finite=False)
+    left, sizes, right = np.linalg.svd(X - X.mean(axis=0), full_matrices=False)
     kept = sizes > np.finfo(np.float64).eps * max(X.shape) * sizes[0]
     return _Spectrum((left.T @ (y - y.mean()))[kept], sizes[kept], right[kept])
 

@@ -17,7 +17,6 @@ from numbers import Integral, Real
 from typing import Any, NamedTuple, Self
 
 import numpy as np
-from scipy import linalg
 from sklearn.utils.validation import check_is_fitted
 
 from fewer._estimators import Interval, checked_array, fit_context
@@ -283,7 +282,7 @@ class _Side(NamedTuple):
 
 def canonical_pairs(of_x: _Side, of_y: _Side) -> Pairs:
     """All pairs of directions of two centred tables; the largest entry of each x rotation is positive."""
-    left, values, right = linalg.svd(_cross_products(of_x, of_y), full_matrices=False, check_finite=False)
+    left, values, right = np.linalg.svd(_cross_products(of_x, of_y), full_matrices=False)
     kept = values > 1e-12 * of_x.size * of_y.size
     to_x, to_y = of_x.of_columns(left[:, kept]), of_y.of_columns(right[kept].T)
     signs = largest_signs(to_x)

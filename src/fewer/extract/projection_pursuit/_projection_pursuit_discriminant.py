@@ -15,7 +15,7 @@ from numbers import Integral, Real
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-from scipy import linalg, special
+from scipy import special
 from sklearn.base import ClassifierMixin, clone
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.model_selection import check_cv
@@ -23,6 +23,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from fewer._estimators import Interval, StrOptions, encoded_classes, fit_context, fit_steps, warn_caller
+from fewer._kernels._numpy_lapack import solve_triangular
 from fewer.catalogue import method
 from fewer.extract._extractor import LinearExtractor
 from fewer.extract.projection_pursuit._density_models import (
@@ -454,14 +455,14 @@ class ProjectionPursuitDiscriminant(CallbackSupportMixin, ClassifierMixin, Linea
         rows = [Z] * len(self.classes_)
         gains = np.zeros((len(Z), len(self.classes_)))
         for step, direction in enumerate(self._directions):
-            centre, factor = self._rest_means[step], linalg.cholesky(self._rest_covariances[step], lower=True)
+            centre, factor = self._rest_means[step], np.linalg.cholesky(self._rest_covariances[step])
             rest = np.empty_like(gains)
             for code in range(len(self.classes_)):
                 grid, densities = self._map_grids[step, code], self._map_densities[step, code]
                 own = NormalMap(grid, densities, *self._map_tails[step, code])
                 rows[code], slopes = made_normal(rows[code], direction, own)
                 gains[:, code] += slopes
-                left = linalg.solve_triangular(factor, (rows[code] - centre).T, lower=True)
+                left = solve_triangular(factor, (rows[code] - centre).T)
                 rest[:, code] = -0.5 * np.einsum("ij,ij->j", left, left)
             yield gains + rest
 

@@ -23,10 +23,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from joblib import Parallel, delayed
-from scipy import linalg, optimize
 from sklearn.exceptions import ConvergenceWarning
 
 from fewer._estimators import warn_caller
+from fewer._kernels._numpy_lapack import generalized_eigh, largest_eigh
+from fewer._kernels._scipy_solvers import minimize
 from fewer.extract._centred_table import uncorrelated
 from fewer.extract._kurtosis_ica import kurtosis_axes
 from fewer.extract.projection_pursuit._kernels import left_out_fit, likelihood_ratio
@@ -75,7 +76,7 @@ def climbed(criterion: Criterion, start: np.ndarray, basis: np.ndarray, effort: 
     if len(point) == 1:
         return Found(basis[:, 0] * point[0], float(-loss(point)[0]), 1, 0.0, True)
     options = {"maxiter": effort.max_iter, "ftol": effort.tol, "gtol": effort.tol, "maxls": 30}
-    end = optimize.minimize(loss, point, jac=True, method="L-BFGS-B", options=options)
+    end = minimize(loss, point, jac=True, method="L-BFGS-B", options=options)
     direction = basis @ (end.x / np.linalg.norm(end.x))
     # Status 1 is the limit of iterations; when the line search finds nothing better, this is the maximum.
     converged = end.status != 1
@@ -113,7 +114,7 @@ def complement(directions: np.ndarray, dim: int) -> np.ndarray:
     """Orthonormal basis (columns) of what is orthogonal to the given rows."""
     if len(directions) == 0:
         return np.eye(dim)
-    full, _ = linalg.qr(np.asarray(directions).T)
+    full, _ = np.linalg.qr(np.asarray(directions).T, mode="complete")
     return full[:, len(directions) :]
 
 
@@ -380,5 +381,5 @@ def _covariance(Z: np.ndarray) -> np.ndarray:
 
 def _leading(symmetric: np.ndarray, metric: np.ndarray | None, n: int) -> list[np.ndarray]:
     n = min(n, len(symmetric))
-    last = (len(symmetric) - n, len(symmetric) - 1)
-    return list(linalg.eigh(symmetric, metric, subset_by_index=last)[1].T[::-1])
+    vectors = (largest_eigh(symmetric, n) if metric is None else generalized_eigh(symmetric, metric))[1]
+    return list(vectors.T[::-1][:n])

@@ -18,7 +18,7 @@ from numbers import Integral, Real
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy import linalg, sparse
+from scipy import sparse
 from sklearn.metrics.pairwise import KERNEL_PARAMS, PAIRWISE_KERNEL_FUNCTIONS, pairwise_kernels
 from sklearn.utils import check_random_state, gen_batches
 from sklearn.utils.extmath import row_norms
@@ -142,7 +142,7 @@ def whitening(M: np.ndarray, rcond: float) -> np.ndarray:
             "The kernel is not symmetric: the similarity of x to y is not that of y to x. Use "
             'method="F1", which does not need a symmetric kernel.'
         )
-    values, vectors = linalg.eigh(M, check_finite=False, driver="evd")
+    values, vectors = np.linalg.eigh(M)
     values, vectors = values[::-1], vectors[:, ::-1]
     if not values[0] > 0:
         raise ValueError(

@@ -28,12 +28,13 @@ from typing import Any
 
 import numpy as np
 from numba import njit
-from scipy import linalg, sparse
+from scipy import sparse
 from sklearn.utils import check_random_state, gen_batches
 from sklearn.utils.validation import check_is_fitted
 
 from fewer._estimators import Interval, StrOptions, fit_context, warn_caller
 from fewer._kernels._arrays import in_threads
+from fewer._kernels._numpy_lapack import solve_triangular
 from fewer.catalogue import method
 from fewer.datasets import make_sparsified_gaussian
 from fewer.extract._extractor import Extractor
@@ -275,10 +276,9 @@ def orthogonal_entries(n_columns: int, n_components: int, rng: np.random.Generat
     drawn = rng.standard_normal((n_columns, n_components))
     if n_columns >= 2 * n_components:
         # So tall a matrix of normal entries is well conditioned, and its products lose no digits: much faster than QR.
-        factor = linalg.cholesky(drawn.T @ drawn, check_finite=False)
-        basis = linalg.solve_triangular(factor, drawn.T, trans="T", check_finite=False, overwrite_b=True).T
+        basis = solve_triangular(np.linalg.cholesky(drawn.T @ drawn), drawn.T).T
     else:
-        basis, _ = linalg.qr(drawn, mode="economic", check_finite=False)
+        basis, _ = np.linalg.qr(drawn)
     return basis * math.sqrt(n_columns / n_components)
 
 

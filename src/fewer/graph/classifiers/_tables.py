@@ -21,11 +21,11 @@ from typing import Any
 
 import numpy as np
 from numba import njit
-from scipy.optimize import minimize
 from scipy.special import logsumexp
 
 from fewer._estimators import known_column, warn_caller
 from fewer._kernels._cuts import Discretisation, column_cuts
+from fewer._kernels._scipy_solvers import minimize
 from fewer._wording import counted
 
 MOST_VALUES = 10

@@ -291,6 +291,11 @@ def _inverse(factor: np.ndarray) -> np.ndarray:
     return inverse
 
 
+def _dot(first: np.ndarray, second: np.ndarray) -> float:
+    """Scalar product without NumPy's BLAS, whose threads would keep those of SciPy's from factorising."""
+    return float(np.einsum("i,i->", first, second))
+
+
 def _log_det(factor: np.ndarray) -> float:
     return 2 * float(np.log(np.diag(factor).astype(float)).sum())
 
@@ -428,7 +433,7 @@ def solve_part(
         entries, covariances = gathered(precision, starts, columns), gathered(S, starts, columns)
         penalties = gathered(penalty, starts, columns)
         penalties[np.repeat(np.arange(size), np.diff(starts)) == columns] = 0
-        trace, norm = float(covariances @ entries), float(penalties @ np.abs(entries))
+        trace, norm = _dot(covariances, entries), _dot(penalties, np.abs(entries))
         value = trace + norm - log_det
         # This is the gap if W is feasible; the factorisation that makes sure of it takes a third of a step.
         last = n_iter >= max_iter or stopped
@@ -438,14 +443,14 @@ def solve_part(
             break
         slopes = covariances - gathered(W, starts, columns)
         step = _model_minimum(precision, W, starts, columns, mirror, entries, slopes, penalties)
-        promised = float(slopes @ step) + float(penalties @ np.abs(entries + step)) - norm
+        promised = _dot(slopes, step) + _dot(penalties, np.abs(entries + step)) - norm
         share, factor = 1.0, None
         while share > _SMALLEST_STEP:
             at = entries + S.dtype.type(share) * step
             scattered(starts, columns, at, trial)
             factor = _factor(trial)
             if factor is not None:
-                new = float(covariances @ at) + float(penalties @ np.abs(at)) - _log_det(factor)
+                new = _dot(covariances, at) + _dot(penalties, np.abs(at)) - _log_det(factor)
                 if new <= value + _ARMIJO * share * promised + rounding * max(abs(value), size):
                     break
             share /= 2

@@ -19,8 +19,8 @@ from typing import NamedTuple
 
 import numpy as np
 from numba import njit
-from scipy.linalg import lapack
 
+from fewer._kernels._numpy_lapack import inverse_of_lower, solve_cholesky
 from fewer.graph.series._spectra import block_sums, block_toeplitz
 
 # Radius of the balls for a penalty of 1, so that order 0 is the graphical lasso at the same alpha: pairs count twice.
@@ -45,8 +45,11 @@ class DualPoint(NamedTuple):
 
 def _factor(matrix: np.ndarray, whole: np.ndarray) -> np.ndarray | None:
     """Cholesky factor; None for a matrix that is singular to the rounding of the whole one."""
-    factor, info = lapack.dpotrf(matrix, lower=1, clean=0)
-    return factor if info == 0 and np.diag(factor).min() ** 2 > 1e-13 * np.diag(whole).max() else None
+    try:
+        factor = np.linalg.cholesky(matrix)
+    except np.linalg.LinAlgError:
+        return None
+    return factor if np.diag(factor).min() ** 2 > 1e-13 * np.diag(whole).max() else None
 
 
 def dual_point(C: np.ndarray, Z: np.ndarray) -> DualPoint | None:
@@ -59,16 +62,14 @@ def dual_point(C: np.ndarray, Z: np.ndarray) -> DualPoint | None:
         factor = _factor(past, V)
         if factor is None:
             return None
-        coef = lapack.dpotrs(factor, V[size:, :size], lower=1)[0]
+        coef = solve_cholesky(factor, V[size:, :size])
     W = V[:size, :size] - V[:size, size:] @ coef
     factor = _factor((W + W.T) / 2, V)
     if factor is None:
         return None
     value = -2 * np.log(np.diag(factor)).sum() - size
-    inverse = lapack.dpotri(factor, lower=1)[0]
-    inverse = np.tril(inverse) + np.tril(inverse, -1).T
-    stacked = np.vstack([np.eye(size), -coef])
-    return DualPoint(Z, (W + W.T) / 2, coef.T, block_sums((stacked @ inverse) @ stacked.T, size), float(value))
+    stacked = np.vstack([np.eye(size), -coef]) @ inverse_of_lower(factor).T
+    return DualPoint(Z, (W + W.T) / 2, coef.T, block_sums(stacked @ stacked.T, size), float(value))
 
 
 @njit(cache=True, nogil=True)

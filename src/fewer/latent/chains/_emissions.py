@@ -12,11 +12,11 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numba import njit
-from scipy import linalg
 from scipy.special import gammaln
 
 from fewer._estimators import known_column, warn_caller
 from fewer._kernels._arrays import read_only
+from fewer._kernels._numpy_lapack import solve_spd, solve_triangular
 from fewer.latent.mixtures._class_mixture import kmeans_labels
 
 _RARE = 1e-10
@@ -153,7 +153,7 @@ class GaussianEmission(Emission):
             factors = [_cholesky(each[np.ix_(seen, seen)]) for each in _each_once(covariances)]
             for k, mean in enumerate(means):
                 factor = factors[k % len(factors)]
-                points = linalg.solve_triangular(factor, (block - mean[seen]).T, lower=True, check_finite=False)
+                points = solve_triangular(factor, (block - mean[seen]).T)
                 out[members, k] = -np.log(np.diag(factor)).sum() - np.einsum("ij,ij->j", points, points) / 2
         return out + rows.constants[:, None]
 
@@ -200,7 +200,7 @@ class GaussianEmission(Emission):
         if self.covariance_type in ("diag", "spherical"):
             trace = float((1 / _variances(covariances, means.shape)).sum())
         else:
-            trace = sum(float(np.trace(linalg.inv(each))) for each in _each_once(covariances))
+            trace = sum(float(np.trace(np.linalg.inv(each))) for each in _each_once(covariances))
             trace *= n_components if self.covariance_type == "tied" else 1
         return -self.reg_covar * total / n_components / 2 * trace
 
@@ -255,8 +255,8 @@ def _each_once(covariances: np.ndarray) -> np.ndarray:
 
 def _cholesky(covariance: np.ndarray) -> np.ndarray:
     try:
-        return linalg.cholesky(covariance, lower=True, check_finite=False)
-    except linalg.LinAlgError:
+        return np.linalg.cholesky(covariance)
+    except np.linalg.LinAlgError:
         raise ValueError(
             "The covariance of a state is not positive definite: too few rows are in it, or columns are linearly "
             "dependent. Raise reg_covar, lower n_components, or use covariance_type='diag'."
@@ -279,7 +279,7 @@ def _completed(
             filled[members] = mean
             extra += shares[members].sum() * covariance
             continue
-        slopes = linalg.solve(covariance[np.ix_(seen, seen)], covariance[np.ix_(seen, gone)], assume_a="pos")
+        slopes = solve_spd(covariance[np.ix_(seen, seen)], covariance[np.ix_(seen, gone)])
         block = rows.X[np.ix_(members, seen)]
         filled[np.ix_(members, gone)] = mean[gone] + (block - mean[seen]) @ slopes
         rest = covariance[np.ix_(gone, gone)] - covariance[np.ix_(gone, seen)] @ slopes

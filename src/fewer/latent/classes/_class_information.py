@@ -13,7 +13,6 @@ held fixed.
 from typing import NamedTuple
 
 import numpy as np
-from scipy import linalg
 
 from fewer.latent.classes._class_steps import Classes, class_posteriors
 from fewer.latent.classes._items import Patterns
@@ -175,7 +174,7 @@ def inverse_information(information: np.ndarray) -> np.ndarray | None:
         return information
     scale = np.sqrt(np.maximum(np.diag(information), 1e-300))
     scaled = information / np.outer(scale, scale)
-    values, vectors = linalg.eigh(scaled)
+    values, vectors = np.linalg.eigh(scaled)
     if values[0] < _SINGULAR:
         return None
     return (vectors / values) @ vectors.T / np.outer(scale, scale)

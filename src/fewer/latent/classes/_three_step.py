@@ -18,6 +18,7 @@ from scipy import linalg, stats
 
 from fewer._estimators import StrOptions, checked_array, get_feature_names, validate_params, warn_caller
 from fewer._figures import GREY, PALETTE, Result, new_figure
+from fewer._kernels._numpy_lapack import solve_spd
 from fewer._wording import counted, cut, listed, listed_values, p_digits, p_words
 from fewer.catalogue import method
 from fewer.latent.classes._assignments import Assignments, assignments
@@ -426,7 +427,7 @@ def adjusted_regression(design: np.ndarray, rows: Assignments, method: str) -> t
     for _ in range(_MAX_STEPS):
         gradient = ((posteriors - shares)[:, 1:] * masses[:, None]).T @ standard
         ridge = 1e-10 * masses.sum() * np.eye(gradient.size)
-        direction = linalg.solve(curvature(shares, posteriors, full=False) + ridge, gradient.ravel(), assume_a="pos")
+        direction = solve_spd(curvature(shares, posteriors, full=False) + ridge, gradient.ravel())
         length = 1.0
         while length > 1e-10:
             trial = coefficients + length * direction.reshape(coefficients.shape)

@@ -26,7 +26,7 @@ Neurocomputing 73, 1093-1102.
 from typing import NamedTuple
 
 import numpy as np
-from scipy import linalg, sparse
+from scipy import sparse
 from scipy.special import digamma, gammaln, logsumexp
 
 from fewer.latent.factors._factor_model import Factors, Rows, posterior
@@ -156,12 +156,12 @@ def stretched(belief: Regressions, found: FactorPosterior, rows: Rows, priors: P
     own = (found.means * rows.weights[:, None]).T @ found.means
     own += np.einsum("m,mij->ij", masses, found.covariances)
     seconds = priors.loadings * belief.second_moments[:, :q, :q].sum(axis=0)
-    values = linalg.eigvalsh(own)
+    values = np.linalg.eigvalsh(own)
     if rows.total < _FEWEST or values[0] <= _SMALLEST * values[-1]:
         return belief
-    lower = linalg.cholesky(own, lower=True)
+    lower = np.linalg.cholesky(own)
     # N = L'ML solves N^2 - (n - p) N = L'(c sum E[ww'/psi])L, where M = R'R and F = LL'.
-    squares, vectors = linalg.eigh(lower.T @ seconds @ lower)
+    squares, vectors = np.linalg.eigh(lower.T @ seconds @ lower)
     free = rows.total - p
     root = np.sqrt(free**2 + 4 * squares)
     stretch = (free + root) / 2 if free > 0 else 2 * squares / (root - free)

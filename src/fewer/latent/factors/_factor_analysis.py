@@ -5,7 +5,6 @@ from numbers import Real
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy import linalg
 from scipy.stats import chi2
 from sklearn.callback import with_callbacks
 from sklearn.utils import check_random_state
@@ -382,13 +381,13 @@ class FactorAnalysis(BayesianSolvers, LatentModel):
         self._keep_factors(expected_factors(state))
         random = np.random.RandomState(0)
         drawn = [standardised(drawn_factors(state, random)) for _ in range(_DRAWN_ERRORS)]
-        self._drawn_loadings = (np.array(drawn) @ linalg.inv(self._turn)).std(axis=0)
+        self._drawn_loadings = (np.array(drawn) @ np.linalg.inv(self._turn)).std(axis=0)
 
     def _keep_draws(self, draws: list[Factors], logs: np.ndarray) -> None:
         """Turn all draws to one set of loadings, whose mean is kept."""
         found = aligned_draws(draws, int(np.argmax(logs)))
         self._keep_factors(Factors(*(each.mean(axis=0) for each in found)))
-        back = linalg.inv(self._turn)
+        back = np.linalg.inv(self._turn)
         self._drawn_loadings = (standardised(found) @ back).std(axis=0)
         used, unit = self._unit > 0, self._unit[self._unit > 0]
         kept = FactorDraws(

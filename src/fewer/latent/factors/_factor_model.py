@@ -25,10 +25,10 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy import linalg
-from scipy.optimize import minimize
-from scipy.sparse.linalg import LinearOperator, eigsh
+from scipy.sparse.linalg import LinearOperator
 
+from fewer._kernels._numpy_lapack import solve_spd
+from fewer._kernels._scipy_solvers import eigsh, minimize
 from fewer.latent._latent_model import Climb, OnStep, climb
 
 _NEWTON_COLUMNS = 100
@@ -171,7 +171,7 @@ class Profile(NamedTuple):
 def profile(S: np.ndarray, log_noise: np.ndarray, n_factors: int) -> Profile:
     """F by all eigenvalues, the largest first."""
     scale = np.exp(-log_noise / 2)
-    values, vectors = linalg.eigh(S * np.outer(scale, scale), check_finite=False, driver="evd")
+    values, vectors = np.linalg.eigh(S * np.outer(scale, scale))
     return _profile(values[::-1], vectors[:, ::-1], np.diag(S) * scale**2, log_noise, n_factors)
 
 
@@ -205,7 +205,7 @@ class Product(NamedTuple):
         n_columns = len(scale)
         if self.rows is not None and len(self.rows) <= _GRAM_ROWS:
             scaled = self.rows * scale
-            values, left = linalg.eigh(scaled @ scaled.T)
+            values, left = np.linalg.eigh(scaled @ scaled.T)
             values, left = values[::-1][:k], left[:, ::-1][:, :k]
             kept = values > 1e-12 * max(values[0], 1e-300)
             return values[kept], (scaled.T @ left[:, kept]) / np.sqrt(values[kept])
@@ -285,8 +285,8 @@ def shared_newton_step(
 
 def _solved(matrix: np.ndarray, right: np.ndarray) -> np.ndarray | None:
     try:
-        return linalg.cho_solve(linalg.cho_factor(matrix, check_finite=False), right, check_finite=False)
-    except linalg.LinAlgError:
+        return solve_spd(matrix, right)
+    except np.linalg.LinAlgError:
         return None
 
 
@@ -326,7 +326,7 @@ def starting_noise(S: np.ndarray, n_factors: int) -> np.ndarray:
     """What the other columns leave of each column's variance, as Jöreskog has it; half of it where that is nothing."""
     p = len(S)
     variances = np.maximum(np.diag(S), 1e-12)
-    values, vectors = linalg.eigh(S / np.sqrt(np.outer(variances, variances)))
+    values, vectors = np.linalg.eigh(S / np.sqrt(np.outer(variances, variances)))
     if values[0] > 1e-8:
         left = (1 - n_factors / (2 * p)) / (vectors**2 @ (1 / values))
     else:

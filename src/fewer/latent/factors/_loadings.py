@@ -38,6 +38,7 @@ import numpy as np
 from scipy import linalg
 
 from fewer._figures import BLUE, RED, Result, new_figure
+from fewer._kernels._numpy_lapack import solve_spd
 from fewer._wording import counted, cut, listed
 from fewer.latent.factors._factor_model import Factors, Rows
 
@@ -115,7 +116,7 @@ def rotated(loadings: np.ndarray, rotation: str | None, near: np.ndarray | None 
         else:
             starts = [_orthogonal(normal, varimax, starts), *starts] if near is None else [near.T]
             turn = _oblique(loadings, OBLIQUE[rotation], starts).T
-    return _arranged(loadings @ linalg.inv(turn), turn)
+    return _arranged(loadings @ np.linalg.inv(turn), turn)
 
 
 def _arranged(loadings: np.ndarray, turn: np.ndarray) -> Rotation:
@@ -129,7 +130,7 @@ def _arranged(loadings: np.ndarray, turn: np.ndarray) -> Rotation:
 def _starts(q: int) -> list[np.ndarray]:
     """The identity, and random rotations: criteria have several minima."""
     random = np.random.RandomState(0)
-    return [np.eye(q), *(linalg.qr(random.standard_normal((q, q)))[0] for _ in range(_N_STARTS))]
+    return [np.eye(q), *(np.linalg.qr(random.standard_normal((q, q)), mode="complete")[0] for _ in range(_N_STARTS))]
 
 
 def _orthogonal(A: np.ndarray, criterion: Criterion, starts: list[np.ndarray]) -> np.ndarray:
@@ -142,7 +143,7 @@ def _orthogonal(A: np.ndarray, criterion: Criterion, starts: list[np.ndarray]) -
         return gradient - T @ (inner + inner.T) / 2
 
     def on_manifold(T):
-        left, _, right = linalg.svd(T)
+        left, _, right = np.linalg.svd(T)
         return left @ right
 
     found = [_projected_descent(T, at, tangent, on_manifold) for T in starts]
@@ -151,7 +152,7 @@ def _orthogonal(A: np.ndarray, criterion: Criterion, starts: list[np.ndarray]) -
 
 def _oblique(A: np.ndarray, criterion: Criterion, starts: list[np.ndarray]) -> np.ndarray:
     def at(T):
-        inverse = linalg.inv(T)
+        inverse = np.linalg.inv(T)
         L = A @ inverse.T
         value, slope = criterion(L)
         return value, -(L.T @ slope @ inverse).T
@@ -191,9 +192,9 @@ def _projected_descent(T, at, tangent, on_manifold) -> tuple[float, np.ndarray]:
 def _promax(A: np.ndarray, T: np.ndarray, power: int = 4) -> np.ndarray:
     L = A @ T
     target = L * np.abs(L) ** (power - 1)
-    turn, *_ = linalg.lstsq(L, target)
-    turn = turn * np.sqrt(np.diag(linalg.inv(turn.T @ turn)))
-    return linalg.inv(T @ turn)
+    turn, *_ = np.linalg.lstsq(L, target, rcond=None)
+    turn = turn * np.sqrt(np.diag(np.linalg.inv(turn.T @ turn)))
+    return np.linalg.inv(T @ turn)
 
 
 MOST_PARAMETERS = 500
@@ -235,7 +236,7 @@ def expected_information(model: Factors, total: float) -> np.ndarray:
     """Of the loadings, row by row, and the noise variances, from complete rows with this total weight."""
     W = model.loadings
     p, q = W.shape
-    inverse = linalg.inv(W @ W.T + np.diag(model.noise))
+    inverse = np.linalg.inv(W @ W.T + np.diag(model.noise))
     projected = inverse @ W
     of_loadings = np.einsum("ij,kl->ikjl", inverse, W.T @ projected) + np.einsum("il,jk->ikjl", projected, projected)
     across = np.einsum("ij,jk->ikj", inverse, projected).reshape(p * q, p)
@@ -258,9 +259,7 @@ def observed_information(model: Factors, moments: PatternMoments) -> np.ndarray:
         hessian[place] = (score(theta - step) - score(theta + step)) / (2 * step[place])
     hessian = (hessian + hessian.T) / 2
     inside, means = slice(0, p * (q + 1)), slice(p * (q + 1), None)
-    return hessian[inside, inside] - hessian[inside, means] @ linalg.solve(
-        hessian[means, means], hessian[means, inside], assume_a="pos"
-    )
+    return hessian[inside, inside] - hessian[inside, means] @ solve_spd(hessian[means, means], hessian[means, inside])
 
 
 def _score(model: Factors, moments: PatternMoments) -> np.ndarray:
@@ -285,7 +284,7 @@ def loading_errors(model: Factors, information: np.ndarray, rotation: str | None
     def standard(theta: np.ndarray) -> np.ndarray:
         W, noise = theta[: p * q].reshape(p, q), theta[p * q :]
         if rotation is None:  # the axes are those in which W' Psi^-1 W is diagonal
-            W = W @ linalg.eigh(W.T @ (W / noise[:, None]))[1][:, ::-1]
+            W = W @ np.linalg.eigh(W.T @ (W / noise[:, None]))[1][:, ::-1]
         return W / np.sqrt(np.sum(W**2, axis=1) + noise)[:, None]
 
     theta = np.concatenate([model.loadings.ravel(), model.noise])
@@ -303,7 +302,7 @@ def loading_errors(model: Factors, information: np.ndarray, rotation: str | None
         step[place] = _STEP * (theta[place] if place >= p * q else 1.0)
         slopes[:, place] = (turned(theta + step) - turned(theta - step)) / (2 * step[place])
     moves = _moves_of_the_fit(model.loadings)
-    values, vectors = linalg.eigh(moves.T @ information @ moves)
+    values, vectors = np.linalg.eigh(moves.T @ information @ moves)
     if values[0] <= _SINGULAR * values[-1]:
         return np.full((p, q), np.nan)
     along = slopes @ moves @ vectors / np.sqrt(values)
@@ -320,7 +319,7 @@ def _moves_of_the_fit(W: np.ndarray) -> np.ndarray:
     for turn, (first, second) in zip(turns, itertools.combinations(range(q), 2), strict=True):
         turn[:, first], turn[:, second] = W[:, second], -W[:, first]
     flat = np.pad(turns.reshape(len(turns), p * q), [(0, 0), (0, p)])
-    return linalg.qr(flat.T)[0][:, len(turns) :] if len(turns) else np.eye(p * (q + 1))
+    return np.linalg.qr(flat.T, mode="complete")[0][:, len(turns) :] if len(turns) else np.eye(p * (q + 1))
 
 
 if TYPE_CHECKING:

@@ -14,8 +14,10 @@ mixture discriminant analysis, whose classes have sub-classes of their own. Pena
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy import linalg, sparse
+from scipy import sparse
 from scipy.special import logsumexp
+
+from fewer._kernels._numpy_lapack import solve_cholesky, solve_triangular
 
 _KMEANS_STEPS = 30
 _HARD = 0.9
@@ -80,19 +82,19 @@ def log_densities(X: np.ndarray, mixture: Mixture) -> np.ndarray:
         )
         return logs - (found + np.log(covariances).sum(axis=1)) / 2
     if mixture.covariance_type == "tied":
-        factor = linalg.cholesky(covariances, lower=True)
+        factor = np.linalg.cholesky(covariances)
         points, centres = _whitened(X, factor), _whitened(mixture.means, factor)
         return logs - np.log(np.diag(factor)).sum() - squared_distances(points, centres) / 2
     found = np.empty((len(X), len(mixture.means)))
     for r, (mean, covariance) in enumerate(zip(mixture.means, covariances, strict=True)):
-        factor = linalg.cholesky(covariance, lower=True)
+        factor = np.linalg.cholesky(covariance)
         points = _whitened(X - mean, factor)
         found[:, r] = logs[r] - np.log(np.diag(factor)).sum() - np.einsum("ij,ij->i", points, points) / 2
     return found
 
 
 def _whitened(X: np.ndarray, factor: np.ndarray) -> np.ndarray:
-    return linalg.solve_triangular(factor, X.T, lower=True, check_finite=False).T
+    return solve_triangular(factor, X.T).T
 
 
 def squared_distances(points: np.ndarray, centres: np.ndarray) -> np.ndarray:
@@ -135,11 +137,11 @@ def _compared_densities(rows: Rows, mixture: Mixture) -> tuple[np.ndarray, float
     """
     if mixture.covariance_type != "tied":
         return log_densities(rows.X, mixture), 0.0
-    factor = linalg.cholesky(mixture.covariances, lower=True)
-    slopes = linalg.cho_solve((factor, True), mixture.means.T, check_finite=False)
+    factor = np.linalg.cholesky(mixture.covariances)
+    slopes = solve_cholesky(factor, mixture.means.T)
     with np.errstate(divide="ignore"):
         levels = np.log(mixture.weights) - np.einsum("rj,jr->r", mixture.means, slopes) / 2
-    squares = np.trace(linalg.cho_solve((factor, True), rows.squares, check_finite=False))
+    squares = np.trace(solve_cholesky(factor, rows.squares))
     shared = rows.X.shape[1] * np.log(2 * np.pi) / 2 + np.log(np.diag(factor)).sum()
     return rows.X @ slopes + levels, -float(rows.total * shared + squares / 2)
 
@@ -202,12 +204,12 @@ def discriminant_directions(
     means: np.ndarray, weights: np.ndarray, within: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """Directions (p, q) of unit within-variance along which component means differ most, and their eigenvalues."""
-    factor = linalg.cholesky(within, lower=True)
+    factor = np.linalg.cholesky(within)
     centre = weights @ means / weights.sum()
     spread = _whitened(means - centre, factor) * np.sqrt(weights / weights.sum())[:, None]
-    _, sizes, vectors = linalg.svd(spread, full_matrices=False)
+    _, sizes, vectors = np.linalg.svd(spread, full_matrices=False)
     n_directions = min(len(means) - 1, means.shape[1])
-    directions = linalg.solve_triangular(factor.T, vectors[:n_directions].T, lower=False)
+    directions = solve_triangular(factor, vectors[:n_directions].T, transposed=True)
     return directions, sizes[:n_directions] ** 2
 
 
@@ -224,7 +226,7 @@ def penalty(mixture: Mixture, rows: Rows, recipe: Recipe) -> float:
     covariances = mixture.covariances
     total = 0.0
     if recipe.covariance_type == "tied":
-        inverse = linalg.inv(covariances)
+        inverse = np.linalg.inv(covariances)
         total += rows.total * recipe.ridge * np.trace(inverse) / 2
         if recipe.shrinkage:
             away = mixture.means - mixture.labels @ rows.class_means
@@ -233,7 +235,7 @@ def penalty(mixture: Mixture, rows: Rows, recipe: Recipe) -> float:
     share = rows.total / len(mixture.means) * recipe.ridge / 2
     if recipe.covariance_type == "diag":
         return share * float(np.sum(1 / covariances))
-    return share * float(sum(np.trace(linalg.inv(each)) for each in covariances))
+    return share * float(sum(np.trace(np.linalg.inv(each)) for each in covariances))
 
 
 def em_step(rows: Rows, recipe: Recipe, mixture: Mixture) -> tuple[Mixture, float]:
@@ -380,7 +382,7 @@ def root_of(mixture: Mixture, component: int) -> np.ndarray:
     if mixture.covariance_type == "diag":
         return np.diag(np.sqrt(mixture.covariances[component]))
     tied = mixture.covariance_type == "tied"
-    return linalg.cholesky(mixture.covariances if tied else mixture.covariances[component], lower=True)
+    return np.linalg.cholesky(mixture.covariances if tied else mixture.covariances[component])
 
 
 def pooled_covariance(mixture: Mixture) -> np.ndarray:

@@ -23,6 +23,7 @@ from scipy import optimize, sparse
 from scipy.special import logsumexp
 
 from fewer._figures import Result
+from fewer._kernels._scipy_solvers import minimize
 from fewer.catalogue import method
 from fewer.latent.regularized._constraints import Constraint, L1LinfSparsity, Setting, SparsityTerm
 
@@ -371,7 +372,7 @@ def _quasi_newton(dual: Dual, term: LinearTerm, first: np.ndarray, tol: float, m
     options = {"maxiter": max_iter, "maxfun": 4 * max_iter, "ftol": 0.0, "gtol": gtol, "maxcor": 20, "maxls": 40}
     scaled, converged = first / units, False
     for _ in range(3):  # rounding may end a line search early; another round starts with a new estimate of curvature
-        scaled = optimize.minimize(negative, scaled, jac=True, method="L-BFGS-B", bounds=bounds, options=options).x
+        scaled = minimize(negative, scaled, jac=True, method="L-BFGS-B", bounds=bounds, options=options).x
         gradient = dual.smooth(scaled * units)[1]
         if np.abs(scaled).max() >= _FARTHEST and term.excess(gradient + term.b) > 1e-6:
             raise EmptyConstraintSetError("no distribution of the components meets all of them")

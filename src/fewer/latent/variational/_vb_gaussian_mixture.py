@@ -9,7 +9,6 @@ from numbers import Real
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy import linalg
 from scipy.special import gammaln, logsumexp
 from sklearn.callback import with_callbacks
 from sklearn.utils import check_random_state
@@ -256,7 +255,7 @@ class VBGaussianMixture(RowClasses):
                 raise ValueError(f"covariance_prior has the shape {given.shape}, and there are {p} columns.")
             inverse_scale = given / np.outer(self._scale, self._scale)
             asymmetry = np.abs(inverse_scale - inverse_scale.T).max(initial=0)
-            if asymmetry > 1e-8 * np.abs(inverse_scale).max() or linalg.eigvalsh(inverse_scale)[0] <= 0:
+            if asymmetry > 1e-8 * np.abs(inverse_scale).max() or np.linalg.eigvalsh(inverse_scale)[0] <= 0:
                 raise ValueError("covariance_prior must be symmetric and positive definite.")
         return single_normal_wishart(mean, self.mean_precision_prior, inverse_scale, degrees)
 

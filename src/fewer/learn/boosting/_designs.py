@@ -21,10 +21,10 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
-from scipy.linalg import eigh
 from scipy.optimize import brentq
 from sklearn.tree import DecisionTreeRegressor
 
+from fewer._kernels._numpy_lapack import generalized_eigh
 from fewer.learn.boosting._base_learners import (
     BaseLearner,
     Basis,
@@ -56,7 +56,7 @@ class Spectrum:
         both = gram + scale * penalty
         # A hair of the identity: a direction in neither (two equal columns) is then left at zero, not an error.
         both[np.diag_indices_from(both)] += 1e-13 * np.trace(both) / len(both)
-        shares, directions = eigh(gram, both)
+        shares, directions = generalized_eigh(gram, both)
         # What is free of penalty must be so exactly, for penalties may be huge.
         shares[shares > 1 - _FREE] = 1
         return cls(directions, np.maximum(shares, 0), scale)

@@ -16,7 +16,6 @@ from numbers import Integral, Real
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.optimize import minimize
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.callback import CallbackSupportMixin
 from sklearn.exceptions import ConvergenceWarning
@@ -33,6 +32,7 @@ from fewer._estimators import (
     validated,
     warn_caller,
 )
+from fewer._kernels._scipy_solvers import minimize
 from fewer.catalogue import method
 from fewer.learn._linear import standardised
 from fewer.learn.composite._composite_loss import CompositeLoss, Link

@@ -12,7 +12,6 @@ from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
-from scipy.optimize import minimize
 from scipy.special import expit
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.callback import CallbackSupportMixin
@@ -31,6 +30,7 @@ from fewer._estimators import (
     validated,
     warn_caller,
 )
+from fewer._kernels._scipy_solvers import minimize
 from fewer.catalogue import method
 from fewer.learn._linear import standardised
 from fewer.learn.costs._costs import (

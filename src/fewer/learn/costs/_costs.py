@@ -21,8 +21,9 @@ from numbers import Real
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve, lstsq
 from scipy.special import expit, log_expit
+
+from fewer._kernels._numpy_lapack import solve_spd
 
 _BLOCK = 4096
 
@@ -163,7 +164,6 @@ def _log_slopes(
         rows = slice(start, start + _BLOCK)
         block = scaled[: len(roots[rows])]
         np.multiply(X[rows], roots[rows, None], out=block)
-        # Products by NumPy alone: the threads of SciPy's own BLAS would compete with those of NumPy's.
         square += block.T @ block
     hessian[:-1, :-1] = square
     hessian[:-1, -1] = hessian[-1, :-1] = curvature @ X
@@ -175,10 +175,9 @@ def _log_slopes(
 def _solved(hessian: np.ndarray, gradient: np.ndarray) -> np.ndarray:
     """Newton's direction; the shortest one where columns depend on one another."""
     try:
-        np.linalg.cholesky(hessian)  # fails where solve would give what rounding makes of a singular matrix
-        return np.linalg.solve(hessian, gradient)
+        return solve_spd(hessian, gradient)
     except np.linalg.LinAlgError:
-        return lstsq(hessian, gradient)[0]
+        return np.linalg.lstsq(hessian, gradient, rcond=None)[0]
 
 
 def sigmoid_risk(
@@ -200,7 +199,7 @@ def polished(v: np.ndarray, X: np.ndarray, signs: np.ndarray, weights: np.ndarra
         wrong = expit(-signs * (table @ v))
         hessian = table.T @ (table * (weights * wrong * (1 - wrong) * (1 - 2 * wrong))[:, None]) + np.diag(penalty)
         try:
-            trial = v - cho_solve(cho_factor(hessian), gradient)
+            trial = v - solve_spd(hessian, gradient)
         except np.linalg.LinAlgError:
             break
         if not sigmoid_risk(trial, X, signs, weights, alpha)[0] <= value + 1e-13 * abs(value):

@@ -28,7 +28,6 @@ from numbers import Integral, Real
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy import linalg
 from scipy.optimize import linprog
 from sklearn.base import clone
 from sklearn.callback import CallbackSupportMixin, with_callbacks
@@ -37,6 +36,7 @@ from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from fewer._estimators import HasMethods, Interval, fit_context, fit_steps, validated, warn_caller
+from fewer._kernels._numpy_lapack import solve_spd
 from fewer.catalogue import method
 from fewer.learn.lp_boost._threshold_stump import Stump, StumpFinder, ThresholdStump, TwoClassVote
 
@@ -114,13 +114,12 @@ def near_optimum(margins: np.ndarray, nu: float, gap: float) -> Program:
         sums = A @ inverse
         right = np.column_stack([A @ u - beta + A @ (inverse * off) + mu / a, np.ones(n_rules), -sums / n_rows])
         try:
-            factor = linalg.cho_factor(K, check_finite=False)
-        except linalg.LinAlgError:
+            alone, by_beta, by_rho = solve_spd(K, right).T
+        except np.linalg.LinAlgError:
             if short is A:  # as near as rounding lets it come
                 break
             short = A
             continue
-        alone, by_beta, by_rho = linalg.cho_solve(factor, right, check_finite=False).T
         # The two equations left: votes sum to 1, weights to n.
         d_beta, d_rho = np.linalg.solve(
             [[-by_beta.sum(), -by_rho.sum()], [sums @ by_beta, sums @ by_rho + inverse.sum() / n_rows]],

@@ -18,7 +18,6 @@ from typing import Any, Protocol
 
 import numpy as np
 from scipy import sparse
-from scipy.sparse.linalg import svds
 from scipy.special import softmax
 
 from fewer._kernels._arrays import read_only
@@ -34,6 +33,7 @@ from fewer._kernels._dual_averaging import (
     safe_gamma,
     weights_of,
 )
+from fewer._kernels._scipy_solvers import svds
 
 
 def soft_threshold(values: np.ndarray, threshold: float) -> np.ndarray:

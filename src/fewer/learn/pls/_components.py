@@ -38,10 +38,10 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy import linalg
 from sklearn.exceptions import ConvergenceWarning
 
 from fewer._estimators import warn_caller
+from fewer._kernels._numpy_lapack import solve_triangular
 from fewer.learn.pls._table import CentredTable, largest_signs, leading_pair
 
 NOTHING_LEFT = 1e-12
@@ -406,7 +406,7 @@ def nipals_with_missing(
     # Each score is found on what the earlier ones have left of a row, so that rows without missing values go along
     # these.
     steps = np.triu(x_loadings.T @ weights, 1) + np.eye(len(found))
-    rotations = linalg.solve_triangular(steps, weights.T, trans="T", unit_diagonal=True, check_finite=False).T
+    rotations = solve_triangular(steps, weights.T, lower=False, transposed=True).T
     return Factors(weights, rotations, x_loadings, y_loadings, scores, np.einsum("nk,nk->k", scores, scores))
 
 

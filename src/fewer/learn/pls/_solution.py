@@ -22,7 +22,7 @@ from functools import reduce
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy import linalg, sparse
+from scipy import sparse
 from sklearn.utils import gen_batches
 
 from fewer.learn.pls._components import (
@@ -143,7 +143,7 @@ def from_row_products(
     to_targets = None
     if Y.shape[1] > len(Y):
         # More targets than rows: as many combinations of them say the same.
-        Y, sizes, to_targets = linalg.svd(Y, full_matrices=False, check_finite=False)
+        Y, sizes, to_targets = np.linalg.svd(Y, full_matrices=False)
         Y = Y * sizes
     unit = power_of_two(K)
     K = K / unit

@@ -10,10 +10,13 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from scipy import linalg, sparse
-from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
+from scipy import sparse
+from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator
 from sklearn.utils import gen_batches
 from sklearn.utils.sparsefuncs import mean_variance_axis
+
+from fewer._kernels._numpy_lapack import largest_eigh
+from fewer._kernels._scipy_solvers import eigsh
 
 MEANS_ARE_SMALL = 100.0
 """Squares of the means, in units of what is left without them, up to which products are centred rather than a copy."""
@@ -224,8 +227,7 @@ def leading_vector(M: np.ndarray, max_iter: int = 500, tol: float = 1e-10) -> np
 
 
 def _by_eigenproblem(M: np.ndarray) -> np.ndarray:
-    last = len(M) - 1
-    return linalg.eigh(M, subset_by_index=(last, last), check_finite=False)[1][:, 0]
+    return largest_eigh(M, 1)[1][:, 0]
 
 
 def _lanczos(

@@ -11,7 +11,6 @@ from numbers import Integral
 from typing import Any
 
 import numpy as np
-from scipy import linalg
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.utils import compute_class_weight
 
@@ -265,7 +264,7 @@ def left_out_path(
     if np.ptp(weights) == 0:  # the table is on its principal axes
         values, axes, along = (weighted**2).sum(axis=0), np.eye(weighted.shape[1]), weighted
     else:
-        values, axes = linalg.eigh(weighted.T @ weighted, check_finite=False)
+        values, axes = np.linalg.eigh(weighted.T @ weighted)
         along = weighted @ axes
     moments = along.T @ (root[:, 0] * (y - level))
     for penalty in penalties:

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 from numba import njit
-from scipy import linalg, sparse
+from scipy import sparse
 
 # The smaller side of a table up to which its axes are worth an eigenproblem of that size.
 _FEW, _FEW_SPARSE_ROWS = 1000, 300
@@ -242,7 +242,7 @@ def _dense_table(X, weights, fit_intercept, with_std, unit) -> Table:
     if min(n_rows, n_columns) > _FEW:
         rotated, back = inner, lambda coefs: coefs
     elif n_rows >= n_columns:
-        axes = linalg.eigh(inner.T @ inner, check_finite=False)[1].astype(X.dtype, copy=False)
+        axes = np.linalg.eigh(inner.T @ inner)[1].astype(X.dtype, copy=False)
         rotated, back = inner @ axes, lambda coefs: axes @ coefs
     else:
         inner = inner.astype(np.float64, copy=False)
@@ -299,7 +299,7 @@ def _scales(variances, mean, with_std, unit, largest) -> tuple[np.ndarray, float
 
 def _row_space(gram: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """From ``A A'``, the scores ``Z`` on the principal axes ``V`` of A, and ``D`` with ``V = A' D``."""
-    eigenvalues, vectors = linalg.eigh(gram, driver="evd", check_finite=False, overwrite_a=True)
+    eigenvalues, vectors = np.linalg.eigh(gram)
     kept = eigenvalues > len(gram) * np.finfo(float).eps * max(eigenvalues[-1], np.finfo(float).tiny)
     lengths = np.sqrt(eigenvalues[kept])
     return vectors[:, kept] * lengths, vectors[:, kept] / lengths

@@ -25,12 +25,13 @@ from numbers import Integral, Real
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy import linalg, sparse
+from scipy import sparse
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.utils import check_random_state, gen_batches
 from sklearn.utils.sparsefuncs import mean_variance_axis
 
 from fewer._estimators import Interval, StrOptions, encoded_classes, fit_context, fit_steps
+from fewer._kernels._numpy_lapack import solve_spd
 from fewer._kernels._row_products import centred_products
 from fewer.catalogue import method
 from fewer.select._selector import Selector, ranks_of_order, sampled_rows
@@ -194,7 +195,7 @@ def gcv_alpha(
     T along each left singular vector of Z. With weights, ``n_rows`` is their sum.
     """
     n_rows = len(targets) if n_rows is None else n_rows
-    values, vectors = linalg.eigh(products, check_finite=False)
+    values, vectors = np.linalg.eigh(products)
     inside = values > values[-1] * len(values) * np.finfo(float).eps
     if not inside.any():
         return 1.0  # all columns are constant
@@ -255,7 +256,7 @@ class RidgeWeights:
 def _ridge_solution(products: np.ndarray, right: np.ndarray, alpha: float) -> np.ndarray:
     system = products.copy()
     system[np.diag_indices_from(system)] += alpha
-    return linalg.solve(system, right, assume_a="pos", overwrite_a=True, check_finite=False)
+    return solve_spd(system, right)
 
 
 @method(

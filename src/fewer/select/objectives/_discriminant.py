@@ -14,10 +14,10 @@ from itertools import combinations
 from typing import Any
 
 import numpy as np
-from scipy import linalg
 from sklearn.model_selection import LeaveOneOut
 
 from fewer._estimators import encoded_classes, known_column, warn_caller
+from fewer._kernels._numpy_lapack import solve_cholesky, solve_triangular
 from fewer.select._target import Split, fixed_splits, leaves_one_out
 from fewer.select.objectives._objective import FoldMeasure, Objective, SubsetScorer
 from fewer.select.objectives._subset_products import (
@@ -206,7 +206,7 @@ class _DiscriminantScorer(LinearScorer):
         shares = counts[present] / counts.sum()
         means = (self._products.centres + self._products.offsets[fold])[present]
         means = np.sqrt(shares)[:, None] * (means - shares @ means)
-        whitened = linalg.solve_triangular(fit.factor, means[:, fit.columns].T, lower=True, check_finite=False)
+        whitened = solve_triangular(fit.factor, means[:, fit.columns].T)
         moved = change.of(means).T
         products = moved[:, :, None] * moved[:, None, :] * change.inverses[:, None, None] + whitened.T @ whitened
         squares = np.linalg.eigvalsh(products)[:, ::-1]
@@ -254,7 +254,7 @@ class DiscriminantScorer(_DiscriminantScorer):
         decisions = np.tile(self._log_shares[fold], (len(codes), 1))
         if len(fit.columns):
             inside = rows[:, fit.columns] + products.centres[codes][:, fit.columns]
-            directions = linalg.cho_solve((fit.factor, True), means[:, fit.columns].T, check_finite=False)
+            directions = solve_cholesky(fit.factor, means[:, fit.columns].T)
             lengths = np.einsum("ks,sk->k", means[:, fit.columns], directions)
             decisions = decisions + n_training * (inside @ directions - 0.5 * lengths)
         return classes_after(decisions, shifts, coefficients, -0.5 * coefficients * centres)
@@ -287,9 +287,7 @@ class LeaveOneOutDiscriminantScorer(LeftOutScorer, _DiscriminantScorer):
         distances = np.zeros((len(rows), len(centres)))
         crossed = np.zeros_like(distances)
         if len(fit.columns):
-            whitened = linalg.solve_triangular(
-                fit.factor, np.vstack([rows, centres])[:, fit.columns].T, lower=True, check_finite=False
-            )
+            whitened = solve_triangular(fit.factor, np.vstack([rows, centres])[:, fit.columns].T)
             deviations, middles = whitened[:, : len(rows)].T, whitened[:, len(rows) :].T
             for one, middle in enumerate(middles):
                 gaps = deviations + middles[codes] - middle
@@ -402,7 +400,7 @@ class MahalanobisScorer(LinearScorer):
         gaps = self._products.centres[self._one] - self._products.centres[self._other]
         distances = change.of(gaps) ** 2 * change.inverses
         if len(fit.columns):
-            whitened = linalg.solve_triangular(fit.factor, gaps[:, fit.columns].T, lower=True, check_finite=False)
+            whitened = solve_triangular(fit.factor, gaps[:, fit.columns].T)
             distances = distances + (whitened**2).sum(axis=0)[:, None]
         distances = self._degrees * distances
         return distances.min(axis=0) if self._smallest else distances.mean(axis=0)

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy import linalg
 from sklearn.model_selection import LeaveOneOut
 
+from fewer._kernels._numpy_lapack import solve_cholesky, solve_triangular
 from fewer.select._target import Split, fixed_splits, has_classes, leaves_one_out
 from fewer.select.objectives._objective import FoldMeasure, Objective, SubsetScorer
 from fewer.select.objectives._subset_products import (
@@ -200,7 +200,7 @@ class LeaveOneOutRidgeScorer(LeftOutScorer):
         if len(fit.columns):
             inside = rows[:, fit.columns]
             residuals = residuals - inside @ _solved(fit, self._with_target[fit.columns])
-            whitened = linalg.solve_triangular(fit.factor, inside.T, lower=True, check_finite=False)
+            whitened = solve_triangular(fit.factor, inside.T)
             leverage_left = leverage_left - (whitened**2).sum(axis=0)
         shifts, inverses = change.of(rows), change.inverses
         coefficients = inverses[:, None] * change.of(self._with_target.T).T
@@ -219,4 +219,4 @@ class LeaveOneOutRidgeScorer(LeftOutScorer):
 
 def _solved(fit: Fit, products: np.ndarray) -> np.ndarray:
     """Coefficients of the subset."""
-    return linalg.cho_solve((fit.factor, True), products, check_finite=False) if len(fit.columns) else products
+    return solve_cholesky(fit.factor, products) if len(fit.columns) else products

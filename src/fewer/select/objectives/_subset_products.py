@@ -22,8 +22,8 @@ from typing import NamedTuple
 
 import numpy as np
 from numba import njit
-from scipy import linalg
 
+from fewer._kernels._numpy_lapack import solve_cholesky, solve_triangular
 from fewer.select._target import Split
 from fewer.select.objectives._objective import SubsetScorer
 
@@ -148,8 +148,8 @@ class SubsetProducts:
         squares, ridge = self.squares[fold, candidates], self._ridge[fold, candidates]
         if len(fit.columns):
             products = np.stack([self._products[column][fold, candidates] for column in fit.columns])
-            half = linalg.solve_triangular(fit.factor, products, lower=True, check_finite=False)
-            weights = linalg.solve_triangular(fit.factor, half, lower=True, trans=1, check_finite=False)
+            half = solve_triangular(fit.factor, products)
+            weights = solve_triangular(fit.factor, half, transposed=True)
             partial = np.maximum(squares - (half**2).sum(axis=0), 0.0) + ridge
         else:
             weights, partial = np.empty((0, len(candidates))), squares + ridge
@@ -158,7 +158,7 @@ class SubsetProducts:
 
     def removed(self, fit: Fit, candidates: np.ndarray) -> Change:
         """Each candidate, which must be one of the columns of the fit, removed by itself."""
-        inverse = linalg.cho_solve((fit.factor, True), np.eye(len(fit.columns)), check_finite=False)
+        inverse = solve_cholesky(fit.factor, np.eye(len(fit.columns)))
         place = {int(column): at for at, column in enumerate(fit.columns)}
         at = np.array([place[int(column)] for column in candidates])
         return Change(fit.columns, None, -inverse[:, at], -1 / inverse[at, at])
@@ -167,7 +167,7 @@ class SubsetProducts:
         """Trace of the inverse of the correlations of the columns of the fit."""
         if not len(fit.columns):
             return 0.0
-        half = linalg.solve_triangular(fit.factor, np.eye(len(fit.columns)), lower=True, check_finite=False)
+        half = solve_triangular(fit.factor, np.eye(len(fit.columns)))
         return float((half**2).sum(axis=0) @ (self.squares[fold] + self._ridge[fold])[fit.columns])
 
     def trace_added(self, fold: int, change: Change) -> np.ndarray:
@@ -223,7 +223,7 @@ def _independent(gram: np.ndarray, tol: float) -> tuple[np.ndarray, np.ndarray]:
     for column in range(len(gram)):
         size = len(kept)
         products = gram[kept, column]
-        row = linalg.solve_triangular(factor[:size, :size], products, lower=True) if size else products
+        row = solve_triangular(factor[:size, :size], products) if size else products
         partial = gram[column, column] - row @ row
         if partial > tol * gram[column, column]:
             factor[size, :size], factor[size, size] = row, np.sqrt(partial)

@@ -17,7 +17,6 @@ from numbers import Integral, Real
 from typing import NamedTuple
 
 import numpy as np
-from scipy import linalg
 from sklearn.exceptions import ConvergenceWarning
 
 from fewer._estimators import Interval, encoded_classes, fit_context, warn_caller
@@ -50,12 +49,12 @@ def spanned_axes(X: np.ndarray, scale: ColumnScale, rank_tol: float) -> Axes:
     n_rows, n_columns = X.shape
     precision = float(np.finfo(X.dtype).eps)
     if n_rows > n_columns:
-        variances, vectors = linalg.eigh(correlations(X, scale))
+        variances, vectors = np.linalg.eigh(correlations(X, scale))
         directions = vectors.T[::-1].astype(X.dtype)
         variances = np.maximum(variances[::-1], 0)
         least = max(rank_tol**2, n_columns * precision)  # inner products square the rounding errors too
     else:
-        _, singular, directions = linalg.svd(scaled(X, scale), full_matrices=False, overwrite_a=True)
+        _, singular, directions = np.linalg.svd(scaled(X, scale), full_matrices=False)
         variances = singular.astype(np.float64) ** 2
         variances[n_rows - 1 :] = 0  # centring took one direction of the rows
         least = max(rank_tol, precision * np.sqrt(n_columns)) ** 2

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numba import njit
-from scipy import linalg, sparse
+from scipy import sparse
 from scipy.linalg import eigh_tridiagonal
 from sklearn.utils import gen_batches
 from sklearn.utils.sparsefuncs import mean_variance_axis, min_max_axis
@@ -124,7 +124,7 @@ def scaled(X: np.ndarray, scale: ColumnScale) -> np.ndarray:
 
 def symmetric_root(matrix: np.ndarray) -> np.ndarray:
     """The square R with ``R'R`` equal to a positive semidefinite matrix."""
-    values, vectors = linalg.eigh(matrix)
+    values, vectors = np.linalg.eigh(matrix)
     return (vectors * np.sqrt(np.maximum(values, 0))) @ vectors.T
 
 

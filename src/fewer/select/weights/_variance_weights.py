@@ -15,14 +15,15 @@ from numbers import Integral, Real
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy import linalg
-from scipy.sparse.linalg import LinearOperator, eigsh
+from scipy.sparse.linalg import LinearOperator
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
 from fewer._estimators import Interval, StrOptions, fit_context, fit_steps, warn_caller
+from fewer._kernels._numpy_lapack import largest_eigh
 from fewer._kernels._one_thread import one_thread
+from fewer._kernels._scipy_solvers import eigsh
 from fewer.catalogue import method
 from fewer.select.weights._unit_columns import (
     ColumnScale,
@@ -92,7 +93,7 @@ def principal_directions(table: UnitColumns, weights: np.ndarray, k: int) -> tup
     n_rows = table.n_rows
     if n_rows <= max(_FEW_ROWS, 4 * k):
         gram = table.gram(weights).astype(np.float64, copy=False)
-        values, vectors = linalg.eigh(gram, subset_by_index=[n_rows - k, n_rows - 1])
+        values, vectors = largest_eigh(gram, k)
     else:
         operator = LinearOperator(
             (n_rows, n_rows), lambda vector: table.combined(weights * table.along(vector.ravel())), dtype=np.float64

@@ -15,13 +15,14 @@ from math import ceil, log
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy import linalg, sparse
+from scipy import sparse
 from scipy.special import ndtri
 from sklearn.utils import check_random_state
 from sklearn.utils.parallel import Parallel, delayed
 
 from fewer._estimators import checked_array
 from fewer._figures import Result
+from fewer._kernels._numpy_lapack import solve_cholesky
 from fewer.datasets import make_sparsified_gaussian
 from fewer.theory.design._cones import column_positions
 from fewer.theory.design._recovery_plan import lasso_recovery_penalty, lasso_sample_size
@@ -220,13 +221,13 @@ def _solver(inside: np.ndarray):
     if n_columns > n_rows:
         return None
     try:
-        factor = linalg.cho_factor(inside.T @ inside / n_rows, lower=True)
-    except linalg.LinAlgError:
+        factor = np.linalg.cholesky(inside.T @ inside / n_rows)
+    except np.linalg.LinAlgError:
         return None
-    pivots = np.diag(factor[0])
+    pivots = np.diag(factor)
     if pivots.min() <= _DEPENDENT * pivots.max():
         return None
-    return lambda right: linalg.cho_solve(factor, right)
+    return lambda right: solve_cholesky(factor, right)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -29,11 +29,11 @@ from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
-from scipy.optimize import minimize
 from scipy.special import ndtr
 from sklearn.utils import check_random_state
 
 from fewer._figures import Result, mark_point
+from fewer._kernels._scipy_solvers import minimize
 from fewer.catalogue import method as card
 
 if TYPE_CHECKING:
