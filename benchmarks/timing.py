@@ -14,6 +14,10 @@ SHORTEST_SAMPLE = 0.02
 """Seconds; a faster contender is called again and again until so much time has passed, and the mean is taken."""
 
 
+PAUSE = 0.1
+"""Seconds between two contenders: the threads of a BLAS go on spinning for some 30 ms after a call."""
+
+
 @dataclass(frozen=True)
 class Timing:
     """Seconds of the timed runs of one contender."""
@@ -54,5 +58,6 @@ def interleaved_timings(
     for _ in range(repeats):
         for name in order.sample(list(contenders), len(contenders)):
             gc.collect()  # so that nobody pays for another's rubbish
+            time.sleep(PAUSE)  # nor for its threads
             seconds[name].append(seconds_per_call(contenders[name], clock))
     return {name: Timing(tuple(taken)) for name, taken in seconds.items()}

@@ -1,17 +1,19 @@
-"""Factorisations and solutions that ``numpy.linalg`` lacks, by NumPy's BLAS alone.
+"""Factorisations and solutions that ``numpy.linalg`` lacks, beside products by NumPy.
 
 The wheels of NumPy and of SciPy bring one OpenBLAS each, with threads of its own, and these go on spinning for
 milliseconds after a call. A loop of products by NumPy and factorisations by SciPy has more busy threads than the
 machine has cores, and each waits for others that do not run. So ``scipy.linalg`` is not for loops that also multiply
-matrices: ``numpy.linalg`` and these functions are.
+matrices: ``numpy.linalg`` and these functions are. They leave what is large to NumPy's BLAS, and to SciPy's, on one
+thread, what is small.
 """
 
 import numpy as np
 from scipy import linalg
 
-_BLOCK = 64
-_SMALL = 200
-"""Up to this size, one elimination takes less time than substitution in blocks."""
+from fewer._kernels._one_thread import scipy_on_one_thread
+
+_BLOCK = 96
+_STRIP = 128
 _MANY = 600
 """Beyond this size, a few of all eigenvectors by SciPy gain more than its threads cost."""
 
@@ -19,11 +21,7 @@ _MANY = 600
 def solve_triangular(
     factor: np.ndarray, right: np.ndarray, *, lower: bool = True, transposed: bool = False
 ) -> np.ndarray:
-    """Solve ``factor @ x = right``, or ``factor.T @ x = right``, by substitution in blocks.
-
-    A diagonal block is solved as an upper triangle, turned round if it is a lower one. NumPy's elimination finds
-    nothing to eliminate there and exchanges no rows, so what remains is substitution, with its small error in each
-    component.
+    """Solve ``factor @ x = right``, or ``factor.T @ x = right``, by substitution: in blocks where there is much to do.
 
     Parameters
     ----------
@@ -50,22 +48,20 @@ def solve_triangular(
     >>> solve_triangular(np.array([[2.0, 0.0], [1.0, 4.0]]), np.array([2.0, 9.0]))
     array([1., 2.])
     """
+    size = len(factor)
+    if right.ndim == 1 or size <= _BLOCK:
+        with scipy_on_one_thread():
+            return linalg.solve_triangular(factor, right, lower=lower, trans=int(transposed), check_finite=False)
     if transposed:
         factor, lower = factor.T, not lower
-    size = len(factor)
     x = np.array(right, dtype=np.result_type(factor, right, np.float32))
     starts = range(0, size, _BLOCK)
     for start in starts if lower else reversed(starts):
-        stop = min(start + _BLOCK, size)
-        block = factor[start:stop, start:stop]
-        if lower:
-            if start:
-                x[start:stop] -= factor[start:stop, :start] @ x[:start]
-            x[start:stop] = np.linalg.solve(np.tril(block)[::-1, ::-1], x[start:stop][::-1])[::-1]
-        else:
-            if stop < size:
-                x[start:stop] -= factor[start:stop, stop:] @ x[stop:]
-            x[start:stop] = np.linalg.solve(np.triu(block), x[start:stop])
+        rows = slice(start, min(start + _BLOCK, size))
+        solved = slice(0, start) if lower else slice(rows.stop, size)
+        x[rows] -= factor[rows, solved] @ x[solved]
+        with scipy_on_one_thread():
+            x[rows] = linalg.solve_triangular(factor[rows, rows], x[rows], lower=lower, check_finite=False)
     return x
 
 
@@ -75,19 +71,19 @@ def solve_cholesky(factor: np.ndarray, right: np.ndarray) -> np.ndarray:
     >>> solve_cholesky(np.linalg.cholesky(np.array([[4.0, 2.0], [2.0, 2.0]])), np.array([6.0, 4.0]))
     array([1., 1.])
     """
+    if right.ndim == 1 or len(factor) <= _BLOCK:
+        with scipy_on_one_thread():
+            return linalg.cho_solve((factor, True), right, check_finite=False)
     return solve_triangular(factor, solve_triangular(factor, right), transposed=True)
 
 
 def solve_spd(matrix: np.ndarray, right: np.ndarray) -> np.ndarray:
-    """Solve with a positive definite matrix; LinAlgError for any other.
+    """Solve with a positive definite matrix; LinAlgError for any other. Only the lower triangle is read.
 
     >>> solve_spd(np.array([[4.0, 2.0], [2.0, 2.0]]), np.array([6.0, 4.0]))
     array([1., 1.])
     """
-    factor = np.linalg.cholesky(matrix)
-    if len(matrix) <= _SMALL:
-        return np.linalg.solve(matrix, right)
-    return solve_cholesky(factor, right)
+    return solve_cholesky(np.linalg.cholesky(matrix), right)
 
 
 def inverse_spd(matrix: np.ndarray) -> np.ndarray:
@@ -98,7 +94,11 @@ def inverse_spd(matrix: np.ndarray) -> np.ndarray:
            [-0.5,  1. ]])
     """
     root = inverse_of_lower(np.linalg.cholesky(matrix))
-    return root.T @ root
+    inverse = np.zeros_like(root)
+    for start in range(0, len(root), _STRIP):
+        strip = root[start : start + _STRIP, : start + _STRIP]
+        inverse[: strip.shape[1], : strip.shape[1]] += strip.T @ strip
+    return inverse
 
 
 def inverse_of_lower(factor: np.ndarray) -> np.ndarray:

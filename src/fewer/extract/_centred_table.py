@@ -17,6 +17,8 @@ from scipy import linalg, sparse
 from sklearn.utils import gen_batches
 from sklearn.utils.sparsefuncs import mean_variance_axis
 
+from fewer._kernels._one_thread import scipy_on_one_thread
+
 _CELLS = 1_000_000
 _FEWEST = 256
 """Cells of a block, and lines of it at least: narrow blocks would make slow matrix products."""
@@ -89,7 +91,8 @@ def pivoted_factor(S: np.ndarray, relative_cut: float | None = None) -> tuple[np
     span of those before, until all are in it, to within a share of the trace.
     """
     cut = np.finfo(S.dtype).eps if relative_cut is None else relative_cut
-    factor, order, rank, _ = linalg.lapack.dpstrf(S, tol=cut * np.trace(S), lower=1)
+    with scipy_on_one_thread():  # products are by NumPy
+        factor, order, rank, _ = linalg.lapack.dpstrf(S, tol=cut * np.trace(S), lower=1)
     rows = np.empty((len(S), rank))
     rows[order - 1] = np.tril(factor)[:, :rank]
     return rows, order[:rank] - 1

@@ -22,6 +22,7 @@ from sklearn.utils import check_array, check_consistent_length, column_or_1d
 from sklearn.utils.extmath import row_norms, safe_sparse_dot
 
 from fewer._kernels._numpy_lapack import largest_eigh, solve_triangular
+from fewer._kernels._one_thread import scipy_on_one_thread
 from fewer._kernels._row_products import squared_distances
 from fewer.extract._centred_table import pivoted_factor
 
@@ -238,7 +239,8 @@ def number_of_positive_eigenvalues(T: np.ndarray) -> int:
     """As many as pivots are positive, by Sylvester's law of inertia."""
     shifted = T.copy()
     shifted.flat[:: len(T) + 1] -= _least(T)
-    factor, pivots, _ = linalg.lapack.dsytrf(shifted, lower=1, overwrite_a=1)
+    with scipy_on_one_thread():  # products are by NumPy
+        factor, pivots, _ = linalg.lapack.dsytrf(shifted, lower=1, overwrite_a=1)
     # A pivot of two rows, whose numbers are negative, always has one positive and one negative eigenvalue.
     return int(np.count_nonzero((np.diag(factor) > 0) & (pivots > 0)) + np.count_nonzero(pivots < 0) // 2)
 
