@@ -14,7 +14,6 @@ import fewer
 from fewer._kernels._numpy_lapack import (
     generalized_eigh,
     inverse_of_lower,
-    inverse_spd,
     largest_eigh,
     solve_cholesky,
     solve_spd,
@@ -38,6 +37,7 @@ BY_SCIPY = {
     "latent/classes/_three_step.py": "after the loop",
     "latent/factors/_loadings.py": "matrices as large as there are factors",
     "latent/variational/_riemannian_cg.py": "a tridiagonal system has no threads",
+    "learn/_kernel_ridge_loo.py": "an inverse, which NumPy has no quick one for, is most of the time",
     "learn/dantzig/_dantzig_problem.py": "matrices as large as there are columns in the model",
     "select/weights/_unit_columns.py": "a tridiagonal matrix has no threads",
 }
@@ -79,13 +79,22 @@ fits = {
     "HDDA": lambda: HDDA().fit(X, y),
     "ReconstructionPCA": lambda: ReconstructionPCA().fit(X),
 }
+def settled(tasks):
+    # Threads spin for a while before they sleep.
+    found = None
+    for _ in range(100):
+        if found == wakes(tasks):
+            break
+        found = wakes(tasks)
+        time.sleep(0.3)
+    return found
+
 for name, fit in fits.items():
-    asleep = wakes(of_scipy)
+    asleep = settled(of_scipy)
     fit()
     print(name, "scipy", wakes(of_scipy) - asleep)
 covariance = np.corrcoef(X.T)
-time.sleep(0.5)  # threads go on spinning for a while before they sleep
-asleep = wakes(of_numpy)
+asleep = settled(of_numpy)
 sparse_precision(covariance, alpha=0.05)
 print("sparse_precision", "numpy", wakes(of_numpy) - asleep)
 """
@@ -100,7 +109,8 @@ def test_named_fits_wake_the_threads_of_one_blas_only():
         pytest.skip("NumPy and SciPy have one BLAS here, or no threads")
     counts = [line.split() for line in run.stdout.splitlines()]
     assert len(counts) == 9
-    assert [line for line in counts if line[2] != "0"] == []
+    # A loop that alternates wakes them hundreds of times; a wake or two may come of the machine.
+    assert [line for line in counts if int(line[2]) > 2] == []
 
 
 def modules_that_call_scipy():
@@ -154,16 +164,11 @@ def test_solutions_of_every_size_leave_a_residual_of_rounding(size, dtype):
             assert np.abs(matrix @ x - right).max() <= allowed * np.abs(matrix).sum(axis=1).max() * np.abs(x).max()
     inverse = inverse_of_lower(factor)
     assert np.all(np.abs(inverse @ factor - np.eye(size)) <= allowed * (np.abs(inverse) @ np.abs(factor)))
-    whole = inverse_spd(matrix)
-    assert np.array_equal(whole, whole.T)
-    bound = allowed * np.abs(whole).sum(axis=1).max() * np.abs(matrix).sum(axis=1).max()
-    assert np.abs(whole @ matrix - np.eye(size)).max() <= bound
 
 
 def test_matrices_that_are_not_positive_definite_raise():
-    for solve in (lambda: solve_spd(-np.eye(3), np.ones(3)), lambda: inverse_spd(np.diag([1.0, -1.0]))):
-        with pytest.raises(np.linalg.LinAlgError):
-            solve()
+    with pytest.raises(np.linalg.LinAlgError):
+        solve_spd(np.diag([1.0, -1.0]), np.ones(2))
     with pytest.raises(np.linalg.LinAlgError):
         solve_triangular(np.diag([1.0, 0.0]), np.ones(2))
 

@@ -86,21 +86,6 @@ def solve_spd(matrix: np.ndarray, right: np.ndarray) -> np.ndarray:
     return solve_cholesky(np.linalg.cholesky(matrix), right)
 
 
-def inverse_spd(matrix: np.ndarray) -> np.ndarray:
-    """Inverse of a positive definite matrix, which is symmetric; LinAlgError for any other.
-
-    >>> inverse_spd(np.array([[4.0, 2.0], [2.0, 2.0]]))
-    array([[ 0.5, -0.5],
-           [-0.5,  1. ]])
-    """
-    root = inverse_of_lower(np.linalg.cholesky(matrix))
-    inverse = np.zeros_like(root)
-    for start in range(0, len(root), _STRIP):
-        strip = root[start : start + _STRIP, : start + _STRIP]
-        inverse[: strip.shape[1], : strip.shape[1]] += strip.T @ strip
-    return inverse
-
-
 def inverse_of_lower(factor: np.ndarray) -> np.ndarray:
     """Inverse of a lower triangular matrix, which is lower triangular.
 

@@ -25,6 +25,7 @@ from numbers import Integral, Real
 from typing import NamedTuple
 
 import numpy as np
+from scipy import linalg
 from scipy.optimize import minimize_scalar
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.callback import CallbackSupportMixin, with_callbacks
@@ -32,7 +33,6 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from fewer._estimators import Interval, StrOptions, encoded_classes, fit_context, fit_steps, validated, warn_caller
-from fewer._kernels._numpy_lapack import inverse_spd
 from fewer._kernels._row_products import about_mean, squared_distances
 from fewer._kernels._scipy_solvers import minimize
 from fewer.catalogue import method
@@ -60,12 +60,15 @@ def bordered_solution(K: np.ndarray, y: np.ndarray, alpha: float) -> BorderedSol
 
 
 def _positive_definite_inverse(K: np.ndarray, alpha: float) -> np.ndarray:
-    system = np.array(K)
+    system = np.array(K, order="F")
     system.flat[:: len(system) + 1] += alpha
-    try:
-        return inverse_spd(system)
-    except np.linalg.LinAlgError:
-        raise np.linalg.LinAlgError(f"K + {alpha:g} I is not positive definite in floating point.") from None
+    factor, failed = linalg.lapack.dpotrf(system, lower=1, clean=1, overwrite_a=1)
+    if failed:
+        raise np.linalg.LinAlgError(f"K + {alpha:g} I is not positive definite in floating point.")
+    lower, _ = linalg.lapack.dpotri(factor, lower=1, overwrite_c=1)
+    inverse = lower + lower.T
+    inverse.flat[:: len(inverse) + 1] /= 2
+    return inverse
 
 
 def press_sensitivity(solution: BorderedSolution) -> np.ndarray:
@@ -93,7 +96,7 @@ class KernelSpectrum(NamedTuple):
     @classmethod
     def of(cls, K: np.ndarray, y: np.ndarray) -> "KernelSpectrum":
         """Of the kernel matrix K and the targets y."""
-        values, vectors = np.linalg.eigh(K)
+        values, vectors = linalg.eigh(K, check_finite=False)
         # What rounding makes of a zero eigenvalue may be negative, and would matter beside a small regularisation.
         return cls(np.maximum(values, 0), vectors, vectors.sum(axis=0), vectors.T @ y.reshape(len(y), -1))
 
