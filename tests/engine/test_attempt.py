@@ -1,9 +1,10 @@
 import mmap
+from pathlib import Path
 
 import numpy as np
 import pytest
 
-from fewer.engine import Engine, Failure, Outcome
+from fewer.engine import Engine, Failure, Outcome, drop_pages
 from fewer.engine._attempt import mapped_package, packed, unpacked, write_package
 
 
@@ -70,6 +71,32 @@ def test_arrays_are_mapped_aligned_and_read_only(things, tmp_path):
         assert back[name].ctypes.data % 64 == 0
         with pytest.raises(ValueError, match="read-only"):
             back[name][0] = 0
+
+
+def resident_kilobytes(path):
+    """Resident memory of the mappings of a file in this process."""
+    here, found = False, 0
+    for line in Path("/proc/self/smaps").read_text().splitlines():
+        if "-" in line.split()[0]:
+            here = line.endswith(str(path))
+        elif here and line.startswith("Rss:"):
+            found += int(line.split()[1])
+    return found
+
+
+@pytest.mark.skipif(not Path("/proc/self/smaps").exists(), reason="shows resident memory as Linux does")
+def test_pages_that_are_dropped_are_read_again(tmp_path):
+    path = tmp_path / "package"
+    table = np.random.default_rng(0).normal(size=(10_000, 50))
+    with path.open("wb") as file:
+        write_package(packed(table), file)
+    back = unpacked(mapped_package(path))
+    assert back.sum() == table.sum()
+    assert resident_kilobytes(path) >= table.nbytes / 1024
+    drop_pages()
+    assert resident_kilobytes(path) == 0
+    np.testing.assert_array_equal(back[[0, -1]], table[[0, -1]])
+    assert 0 < resident_kilobytes(path) < table.nbytes / 1024 / 5
 
 
 def test_unpacking_in_the_same_process_copies_no_array(things):

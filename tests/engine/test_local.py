@@ -184,6 +184,19 @@ def test_workers_stay_for_the_next_run_and_leave_with_the_engine():
             os.kill(pid, 0)
 
 
+@pytest.mark.skipif(not Path("/proc/self/maps").exists(), reason="shows memory maps as Linux does")
+def test_idle_workers_let_go_of_shared_data():
+    """The file has no name, so its space is free when nobody maps it any more."""
+    with Engine.local(2) as engine:
+        run = engine.run(lambda x, table: (os.getpid(), float(table[x])), range(20), shared=np.ones(1_000_000))
+        workers = {outcome.unwrap()[0] for outcome in run}
+        deadline = time.monotonic() + 30
+        while any("/fewer-" in Path(f"/proc/{worker}/maps").read_text() for worker in workers):
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
+        assert {outcome.unwrap() for outcome in engine.run(lambda x: os.getpid(), range(20))} & workers
+
+
 def test_running_tasks_are_ended_when_the_loop_is_left(tmp_path):
     def note_and_wait(x):
         (tmp_path / str(os.getpid())).touch()

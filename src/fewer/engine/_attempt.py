@@ -17,6 +17,7 @@ import sys
 import tempfile
 import time
 import traceback
+import weakref
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -258,7 +259,9 @@ def write_package(package: Packed, file: IO[bytes]) -> None:
 def mapped_package(path: Path) -> Packed:
     """The package in a file, its buffers mapped into memory and not read before they are used."""
     with path.open("rb") as file:
-        whole = memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
+        mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+    _mapped.add(mapped)
+    whole = memoryview(mapped)
     (index_size,) = _HEADER.unpack_from(whole)
     position = _HEADER.size + index_size
     small, sizes = pickle.loads(whole[_HEADER.size : position])
@@ -268,6 +271,19 @@ def mapped_package(path: Path) -> Packed:
         buffers.append(whole[position : position + size])
         position += size
     return Packed(small, buffers)
+
+
+_mapped: "weakref.WeakSet[mmap.mmap]" = weakref.WeakSet()
+
+
+def drop_pages() -> None:
+    """Give the mapped pages of packages back to the system, which reads them again if they are used again.
+
+    Else, a worker that takes some rows of a large table now and then soon counts all of the table as its memory.
+    """
+    if hasattr(mmap, "MADV_DONTNEED"):
+        for mapped in list(_mapped):
+            mapped.madvise(mmap.MADV_DONTNEED)
 
 
 class Report(NamedTuple):

@@ -209,6 +209,7 @@ class Crew:
         """Keep an idle worker for the next run, when there is room for it."""
         with self._lock:
             if not self._dismissed and len(self._idle) < self._size and worker.alive():
+                worker.ask_to_forget()
                 self._idle.append(worker)
                 return
         worker.ask_to_stop()

@@ -14,6 +14,7 @@ of the cores, for BLAS and OpenMP as well as for joblib calls inside the task.
 
 import contextlib
 import functools
+import gc
 import os
 import pickle
 import signal
@@ -28,10 +29,11 @@ from pathlib import Path
 from queue import SimpleQueue
 from typing import Any, NamedTuple
 
-from fewer.engine._attempt import Place, attempt_on_bytes, call_from, mapped_package
+from fewer.engine._attempt import Place, attempt_on_bytes, call_from, drop_pages, mapped_package
 
 _READY = b"ready"
 _STOP = b""
+_FORGET = b"forget"
 _LOST_PIPE = (EOFError, OSError)
 _GRACE_SECONDS = 5.0
 _PR_SET_PDEATHSIG = 1
@@ -105,6 +107,11 @@ class WorkerProcess:
         for _ in order.tasks:
             yield self._receive()
 
+    def ask_to_forget(self) -> None:
+        """Tell an idle worker to let go of what the tasks of the last run shared: it may be large, and serve no more."""
+        with contextlib.suppress(*_LOST_PIPE):
+            self._pipe.send_bytes(_FORGET)
+
     def ask_to_stop(self) -> None:
         """Tell an idle worker that it may go home."""
         with contextlib.suppress(*_LOST_PIPE):
@@ -148,6 +155,10 @@ def serve(pipe: Connection, budget: int, parent: int) -> None:
     with contextlib.suppress(*_LOST_PIPE):
         pipe.send_bytes(_READY)
         while (message := pipe.recv_bytes()) != _STOP:
+            if message == _FORGET:
+                call = package = None
+                gc.collect()
+                continue
             order = Order(*pickle.loads(message))
             if call is None or order.package != package:
                 call, package = None, order.package  # lets go of the previous run's data before the next is mapped
@@ -155,6 +166,7 @@ def serve(pipe: Connection, budget: int, parent: int) -> None:
             with within(budget):
                 for task_bytes in order.tasks:
                     pipe.send_bytes(attempt_on_bytes(call, task_bytes))
+            drop_pages()
 
 
 def _how_it_ended(exitcode: int | None) -> str:
