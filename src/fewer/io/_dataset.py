@@ -16,6 +16,8 @@ from fewer.io._frame import DEFAULT_MISSING
 from fewer.io._kinds import KINDS
 from fewer.io._target import TASKS, is_counts, missing_in
 
+_BLOCK_CELLS = 4_000_000
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Dataset:
@@ -207,7 +209,18 @@ class Dataset:
         return bool(self.missing_by_column.any())
 
     def _missing_along(self, axis: int) -> np.ndarray:
-        return np.asarray(self.missing.sum(axis=axis, dtype=np.int64)).ravel()
+        """Numbers of missing cells, counted in blocks of rows: a mask of all cells takes an eighth of the table."""
+        X, n_found = self.X, self.shape[1 - axis]
+        if self.is_sparse and not np.isnan(X.data).any():
+            return np.zeros(n_found, dtype=np.int64)
+        if not isinstance(X, np.ndarray):
+            return np.asarray(self.missing.sum(axis=axis, dtype=np.int64)).ravel()
+        if X.dtype.kind != "f" or not X.size:
+            return np.zeros(n_found, dtype=np.int64)
+        step = max(1, _BLOCK_CELLS // self.n_columns)
+        blocks = (X[start : start + step] for start in range(0, self.n_rows, step))
+        counts = [np.isnan(block).sum(axis=axis, dtype=np.int64) for block in blocks]
+        return np.sum(counts, axis=0) if axis == 0 else np.concatenate(counts)
 
     def kind_of(self, name: str) -> str:
         """Kind of the column of this name.

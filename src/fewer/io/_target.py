@@ -105,7 +105,8 @@ def _from_series(series: pl.Series, source: str, name: str) -> np.ndarray:
         return series.to_numpy()
     values = series.to_list() if dtype == pl.Boolean else series.cast(pl.String).to_list()
     array = np.empty(len(values), dtype=object)
-    array[:] = values
+    known: dict[Any, Any] = {}  # each label once in memory, and not once for each row
+    array[:] = [known.setdefault(value, value) for value in values]
     return array
 
 

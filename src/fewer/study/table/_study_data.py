@@ -91,7 +91,8 @@ class StudyData:
     def holds_counts(self) -> bool:
         """Whether there is no negative number."""
         X = self.dataset.X
-        return not bool(((X.data if self.dataset.is_sparse else X) < 0).any())
+        # Of NaN and a number, `fmin` takes the number; a mask of all cells would take an eighth of the table.
+        return bool(np.fmin.reduce(X.data if self.dataset.is_sparse else X, axis=None, initial=0) >= 0)
 
     @cached_property
     def holds_tokens(self) -> bool:

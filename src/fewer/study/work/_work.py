@@ -17,7 +17,7 @@ import numpy as np
 from fewer._estimators import columns_known_as, model_score
 from fewer._kernels._one_thread import one_thread
 from fewer._wording import counted
-from fewer.engine import failure_from
+from fewer.engine import drop_pages, failure_from
 from fewer.evaluate import (
     ComponentScores,
     Fold,
@@ -105,6 +105,7 @@ class Bench:
         self.plan = plan
         self.data = data
         self.repeats = table_folds(plan, data) if repeats is None else repeats
+        _ = data.dataset.has_missing  # counted here once, so that no worker goes through the whole table for it
         self._last: tuple[tuple[int, int, Counts, bool], PreparedFold] | None = None
         self._reduced: tuple[tuple[int, int, str, Counts], tuple[Any, list[Note]]] | None = None
         self._whole: tuple[Counts, PreparedTable] | None = None
@@ -117,6 +118,7 @@ class Bench:
             self.let_go()  # two folds of a large table need not be in memory at once
             held = self.repeats[repeat][fold]
             rows = prepared_fold(self.data.dataset, held, self.plan, counts=counts, impute=impute)
+            drop_pages()  # the rows were copied from the table
             self._last = (repeat, fold, counts, impute), rows
         return self._last[1]
 
