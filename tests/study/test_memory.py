@@ -41,7 +41,8 @@ def test_missing_cells_and_signs_are_looked_for_without_a_mask_of_the_table(tabl
     """A mask of all cells takes a byte for each."""
     fresh = [Dataset(data.dataset.X, data.dataset.columns, data.dataset.kinds) for data in tables]
     assert bytes_of_a_row([lambda table=table: table.has_missing for table in fresh]) < N_COLUMNS / 10
-    assert bytes_of_a_row([lambda data=StudyData(table): data.holds_counts for table in fresh]) < N_COLUMNS / 10
+    signs = [StudyData(table) for table in fresh]
+    assert bytes_of_a_row([lambda data=data: data.holds_counts for data in signs]) < N_COLUMNS / 10
 
 
 def test_all_rows_made_ready_are_one_copy_of_the_table(tables):

@@ -108,7 +108,7 @@ class WorkerProcess:
             yield self._receive()
 
     def ask_to_forget(self) -> None:
-        """Tell an idle worker to let go of what the tasks of the last run shared: it may be large, and serve no more."""
+        """Tell an idle worker to let go of what the tasks of the last run shared, which may be large."""
         with contextlib.suppress(*_LOST_PIPE):
             self._pipe.send_bytes(_FORGET)
 
