@@ -5,11 +5,13 @@ import tracemalloc
 from collections.abc import Callable
 
 import numpy as np
+import polars as pl
 import pytest
 
 from fewer.io import Dataset
 from fewer.study import StudyData, make_plan, study_data
-from fewer.study.work._work import Bench
+from fewer.study.work import _work
+from fewer.study.work._work import Bench, rows_of
 
 N_COLUMNS = 40
 ROWS = 100_000, 200_000
@@ -67,6 +69,20 @@ def test_missing_cells_are_counted_the_same_in_blocks(monkeypatch):
         dataset = Dataset(table, tuple(map(str, range(n_columns))), ("numeric",) * n_columns)
         assert dataset.missing_by_column.tolist() == expected.sum(axis=0).tolist()
         assert dataset.missing_by_row.tolist() == expected.sum(axis=1).tolist()
+
+
+def test_rows_of_a_large_table_are_those_that_take_gives(monkeypatch):
+    frame = pl.DataFrame({"a": np.arange(50.0), "b": ["x", "y"] * 25, "c": np.arange(50.0) % 7})
+    data = study_data(Dataset.from_frame(frame, target=np.arange(50) % 2)).dataset
+    rows = np.array([3, 4, 9, 11, 30, 49])
+    plain = data.take([*range(1, 50)]).take(rows - 1)
+    monkeypatch.setattr(_work, "_CELLS_KEPT", 0)
+    monkeypatch.setattr(_work, "_ROWS_AT_ONCE", 4)
+    found = rows_of(data.take([*range(1, 50)]), rows - 1)
+    np.testing.assert_array_equal(found.X, plain.X)
+    np.testing.assert_array_equal(found.y, plain.y)
+    np.testing.assert_array_equal(found.rows, plain.rows)
+    assert (found.columns, found.kinds, found.categories) == (plain.columns, plain.kinds, plain.categories)
 
 
 def test_a_label_is_in_memory_once(tables):

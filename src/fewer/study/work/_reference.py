@@ -38,6 +38,7 @@ from fewer.study.work._work import (
     at_common_sizes,
     has_units,
     prepared_fold,
+    rows_of,
     sample_of_rows,
     seed_of,
     study_folds,
@@ -241,7 +242,7 @@ def tested_rows(data: StudyData, plan: Plan) -> StudyData:
         rows = sample_of_rows(np.arange(n_rows), np.asarray(data.dataset.y), MOST_ROWS, rng, classify=plan.classify)
     groups = None if data.groups is None else np.unique(data.groups[rows], return_inverse=True)[1]
     weights = None if data.weights is None else data.weights[rows]
-    return replace(data, dataset=data.dataset.take(rows), groups=groups, weights=weights)
+    return replace(data, dataset=rows_of(data.dataset, rows), groups=groups, weights=weights)
 
 
 def randomised_with_folds(data: StudyData, plan: Plan, null: Null, seed: int) -> tuple[StudyData, list[Fold]]:

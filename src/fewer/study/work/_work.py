@@ -8,11 +8,12 @@ import json
 import math
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from zlib import crc32
 
 import numpy as np
+from sklearn.utils import gen_batches
 
 from fewer._estimators import columns_known_as, model_score
 from fewer._kernels._one_thread import one_thread
@@ -58,6 +59,8 @@ MOST_TRAINING_ROWS = 10_000
 MOST_TEST_ROWS = 5_000
 # A table of more cells is prepared again when it is needed again.
 _CELLS_KEPT = 4_000_000
+# Random rows of a mapped table are taken so many at a time.
+_ROWS_AT_ONCE = 1000
 
 
 @dataclass(frozen=True)
@@ -118,7 +121,6 @@ class Bench:
             self.let_go()  # two folds of a large table need not be in memory at once
             held = self.repeats[repeat][fold]
             rows = prepared_fold(self.data.dataset, held, self.plan, counts=counts, impute=impute)
-            drop_pages()  # the rows were copied from the table
             self._last = (repeat, fold, counts, impute), rows
         return self._last[1]
 
@@ -229,13 +231,27 @@ def prepared_fold(
     """The rows of a fold, prepared by a pipeline that is fitted on the training rows."""
     prepare = preparation(dataset, plan.impute, missing=None if impute else False, seed=plan.seed, counts=counts)
     with noted() as notes:
-        X_train = fit_prepared(prepare, dataset.take(fold.train).X)
-        X_test = prepared_rows(prepare, dataset.take(fold.test).X)
+        X_train = fit_prepared(prepare, rows_of(dataset, fold.train).X)
+        X_test = prepared_rows(prepare, rows_of(dataset, fold.test).X)
     if not has_units(plan, dataset):
         return PreparedFold(X_train, X_test, prepared_names(prepare, dataset), notes)
     columns = prepared_columns(prepare, dataset)
     units = units_of(plan, dataset, [column.source for column in columns])
     return PreparedFold(X_train, X_test, [column.name for column in columns], notes, units)
+
+
+def rows_of(dataset: "Dataset", rows: np.ndarray) -> "Dataset":
+    """The table of these rows, as ``dataset.take``.
+
+    Of a large table in mapped memory, which workers share, only the pages of some rows are in memory at a time.
+    """
+    if not isinstance(dataset.X, np.ndarray) or dataset.X.size <= _CELLS_KEPT:
+        return dataset.take(rows)
+    X = np.empty((len(rows), dataset.n_columns), dtype=dataset.X.dtype)
+    for some in gen_batches(len(rows), _ROWS_AT_ONCE):
+        X[some] = dataset.X[rows[some]]
+        drop_pages()
+    return replace(dataset.keep([]).take(rows), X=X, columns=dataset.columns, kinds=dataset.kinds)
 
 
 def has_units(plan: Plan, dataset: "Dataset") -> bool:
