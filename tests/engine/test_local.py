@@ -184,14 +184,27 @@ def test_workers_stay_for_the_next_run_and_leave_with_the_engine():
             os.kill(pid, 0)
 
 
+def maps_the_table(process, table):
+    """Whether a process maps a file without a name that is as large as the table."""
+    for line in Path(f"/proc/{process}/maps").read_text().splitlines():
+        start, end = (int(number, 16) for number in line.split()[0].split("-"))
+        if line.endswith(" (deleted)") and end - start >= table.nbytes:
+            return True
+    return False
+
+
 @pytest.mark.skipif(not Path("/proc/self/maps").exists(), reason="shows memory maps as Linux does")
 def test_idle_workers_let_go_of_shared_data():
     """The file has no name, so its space is free when nobody maps it any more."""
+    table = np.ones(1_000_000)
     with Engine.local(2) as engine:
-        run = engine.run(lambda x, table: (os.getpid(), float(table[x])), range(20), shared=np.ones(1_000_000))
-        workers = {outcome.unwrap()[0] for outcome in run}
-        deadline = time.monotonic() + 30
-        while any("/fewer-" in Path(f"/proc/{worker}/maps").read_text() for worker in workers):
+        run = engine.run(lambda x, shared: (os.getpid(), float(shared[x])), range(20), shared=table)
+        workers = set()
+        for outcome in run:
+            workers.add(outcome.unwrap()[0])
+            assert outcome.index > 0 or maps_the_table(outcome.unwrap()[0], table)
+        deadline = time.monotonic() + 10
+        while any(maps_the_table(each, table) for each in workers):
             assert time.monotonic() < deadline
             time.sleep(0.01)
         assert {outcome.unwrap() for outcome in engine.run(lambda x: os.getpid(), range(20))} & workers
