@@ -1,5 +1,7 @@
 """Ridge with several penalties, and support vector machines: all subsets on a path as if each were fitted."""
 
+from itertools import combinations, pairwise
+
 import numpy as np
 import pytest
 from sklearn.base import clone
@@ -11,6 +13,8 @@ from sklearn.svm import SVC, SVR
 
 from fewer.catalogue import LEARNERS
 from fewer.evaluate.curves._subset_path import SubsetPath, path_predictions
+from fewer.evaluate.fast import shared_work
+from fewer.evaluate.fast._pair_machines import pair_machines
 
 ALPHAS = LEARNERS["ridge"].params["alphas"]
 CLASSIFIERS = [
@@ -111,9 +115,83 @@ def test_other_options_are_fitted(model, reason):
     assert reason in route.reason
 
 
-def test_many_rows_with_few_columns_are_fitted():
+@pytest.mark.parametrize(
+    ("model", "n_rows"), [(SVR(), 1300), (SVC(), 3001)], ids=lambda each: type(each).__name__ if each else each
+)
+def test_many_rows_with_few_columns_are_fitted(model, n_rows):
     rng = np.random.default_rng(0)
-    X = rng.normal(size=(1300, 4))
-    found, route = path_predictions(SVC(), X, X[:, 0] > 0, X[:10], SubsetPath(4, np.arange(4)), [1, 2])
+    X = rng.normal(size=(n_rows, 4))
+    y = X[:, 0] > 0 if isinstance(model, SVC) else X[:, 0]
+    found, route = path_predictions(model, X, y, X[:10], SubsetPath(4, np.arange(4)), [1, 2])
     assert found is None
     assert "does not hold" in route.reason
+
+
+def noisy(n_classes):
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(400, 5))
+    return X, np.where(rng.random(400) < 0.7, X[:, 0] > 0, rng.integers(n_classes, size=400)).astype(int)
+
+
+def coarse(n_classes):
+    """Few levels: many rows are equal, some of them of different classes."""
+    X, y = noisy(n_classes)
+    return np.round(X[:, :2]), y
+
+
+def machines(model, X, y):
+    """Decisions of the machine of each pair of classes, and weights of the rows in it; those of SVC as well."""
+    X, y = X[np.argsort(y, kind="stable")], np.sort(y)
+    n_classes = y.max() + 1
+    kernel = np.exp(-0.2 * ((X[:, None] - X) ** 2).sum(axis=2)).astype(np.float32)
+    fit = clone(model).set_params(kernel="precomputed", decision_function_shape="ovo").fit(kernel.astype(float), y)
+    weights, offsets = np.empty((len(X), n_classes - 1)), np.empty(n_classes * (n_classes - 1) // 2)
+    starts = np.searchsorted(y, np.arange(n_classes + 1))
+    pair_machines(kernel, starts, model.C * fit.class_weight_, model.tol, model.shrinking, weights, offsets)
+    expected = np.zeros_like(weights)
+    expected[fit.support_] = fit._dual_coef_.T
+    parts = [kernel[:, start:stop] @ weights[start:stop] for start, stop in pairwise(starts)]
+    decisions = [
+        parts[first][:, second - 1] + parts[second][:, first] - offset
+        for (first, second), offset in zip(combinations(range(n_classes), 2), offsets, strict=True)
+    ]
+    theirs = fit.decision_function(kernel.astype(float)).reshape(len(X), -1)
+    return np.array(decisions).T, theirs * (-1 if n_classes == 2 else 1), weights, expected
+
+
+TABLES = pytest.mark.parametrize("table", [noisy, coarse], ids=["all differ", "many alike"])
+
+
+@TABLES
+@pytest.mark.parametrize("n_classes", [2, 4])
+@pytest.mark.parametrize(
+    "model",
+    [SVC(), SVC(C=10.0, class_weight="balanced"), SVC(C=1000.0, shrinking=False), SVC(tol=0.1)],
+    ids=["C=1", "C=10, weighted", "never shrunk", "large tolerance"],
+)
+def test_machines_of_pairs_take_the_steps_of_libsvm(model, n_classes, table):
+    decisions, theirs, weights, expected = machines(model, *table(n_classes))
+    np.testing.assert_allclose(weights, expected, atol=1e-10 * model.C)
+    np.testing.assert_allclose(decisions, theirs, atol=1e-9 * model.C)
+
+
+@TABLES
+@pytest.mark.parametrize("n_classes", [2, 4])
+def test_after_thousands_of_steps_and_shrinking_machines_differ_within_the_tolerance(n_classes, table):
+    decisions, theirs, _, _ = machines(SVC(C=1000.0), *table(n_classes))
+    np.testing.assert_allclose(decisions, theirs, atol=2e-3)
+
+
+def test_other_penalties_read_the_same_kernels_and_other_rows_their_own():
+    X, y = noisy(3)
+    path = SubsetPath(5, np.array([3, 0, 4, 1, 2]))
+
+    def predicted(C, sizes, X):
+        return path_predictions(SVC(C=C), X[:300], y[:300], X[300:], path, sizes)[0]
+
+    asked = [(1.0, [1, 3, 4], X), (10.0, [2, 3], X), (10.0, [1, 4], X), (1.0, [1, 3], X + X[:, [0]])]
+    alone = [predicted(*each) for each in asked]
+    with shared_work():
+        together = [predicted(*each) for each in asked]
+    for one, other in zip(alone, together, strict=True):
+        np.testing.assert_array_equal(one, other)

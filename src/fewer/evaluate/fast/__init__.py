@@ -6,6 +6,8 @@ and options they are for is in ``fewer._estimators`` (``closed_form``).
 """
 
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
@@ -13,9 +15,10 @@ if TYPE_CHECKING:
 
     from fewer._estimators import ClosedForm
 
-__all__ = ["Routes", "routes_of", "row_blocks"]
+__all__ = ["Routes", "routes_of", "row_blocks", "shared", "shared_work"]
 
 _CELLS = 4_000_000
+_SHARED: ContextVar[dict[str, Any] | None] = ContextVar("shared work", default=None)
 
 
 class Routes(NamedTuple):
@@ -66,3 +69,27 @@ def row_blocks(table: "np.ndarray") -> Iterator[slice]:
     from sklearn.utils import gen_batches
 
     return gen_batches(len(table), max(1, _CELLS // max(1, table.shape[1])))
+
+
+@contextmanager
+def shared_work() -> Iterator[None]:
+    """Until the end of the block, estimators on the same rows and path read again what one of them has computed."""
+    token = _SHARED.set({})
+    try:
+        yield
+    finally:
+        _SHARED.reset(token)
+
+
+def shared(name: str, *arrays: "np.ndarray") -> dict[Any, Any]:
+    """What was computed from equal arrays, to read and to add to; what was kept for others under the name is lost."""
+    import numpy as np
+
+    kept = _SHARED.get()
+    if kept is None:
+        return {}
+    before, results = kept.get(name, ((), {}))
+    if len(before) != len(arrays) or not all(map(np.array_equal, before, arrays)):
+        results = {}
+        kept[name] = tuple(array.copy() for array in arrays), results
+    return results

@@ -2,22 +2,26 @@
 
     K_s = exp(-gamma_s D_s),   D_s = sum_{j <= s} (x_j 1' - 1 x_j')^2  (squares of the entries),
 
-so that the inner products of all sizes cost as much as those of the largest, and libsvm reads kernels that are there
-already. Its solution is the one of a fit on the columns themselves, but for rounding.
+so that the distances of all sizes cost as much as those of the largest. For classes, machines of pairs are solved on
+blocks of one kernel in the steps of libsvm (``_pair_machines.py``); for numbers, libsvm reads kernels that are there
+already. The solution is the one of a fit on the columns themselves, but for rounding.
 """
 
 from collections.abc import Iterator
-from itertools import pairwise
+from itertools import combinations, pairwise
 from typing import Any
 
 import numpy as np
 
-from fewer.evaluate.fast import Routes
+from fewer.evaluate.fast import Routes, shared
 
-# Of many rows with few columns, libsvm computes the part of the kernel that it needs in less time than all of it.
+# For numbers, and of many rows with few columns, libsvm computes the part of the kernel that it needs in less time than
+# all of it.
 _FEW_ROWS = 600
 _MOST_ROWS = 3_000
-_CLASSES, _NUMBERS = 0, 3  # libsvm's codes of its problems
+# Numbers of single precision that are kept for other penalties.
+_MOST_KEPT = 16_000_000
+_NUMBERS = 3  # libsvm's code of the problem
 
 
 def class_predictions(
@@ -27,14 +31,79 @@ def class_predictions(
     from sklearn.utils.class_weight import compute_class_weight
 
     classes, codes = np.unique(y, return_inverse=True)
-    if not _pays(train, sizes) or len(classes) < 2:
+    if len(train) > _MOST_ROWS or len(classes) < 2:
         return None
-    weights = compute_class_weight(model.class_weight, classes=classes, y=y)
+    # As in libsvm, machines of pairs of classes; rows in the order of their classes give them blocks of the kernel.
+    by_class = np.argsort(codes, kind="stable")
+    starts = np.searchsorted(codes[by_class], np.arange(len(classes) + 1))
+    penalties = model.C * compute_class_weight(model.class_weight, classes=classes, y=y)
     found = [
-        _solved(model, *kernels, codes.astype(float), _CLASSES, weights)
-        for kernels in _kernels(model, train, test, order, sizes)
+        _elected(model, *kernels, starts, penalties)
+        for kernels in _single_kernels(model, train, by_class, test, order, sizes)
     ]
-    return classes[np.array(found, dtype=np.intp)]
+    return classes[np.array(found)]
+
+
+def _single_kernels(
+    model: Any, train: np.ndarray, by_class: np.ndarray, test: np.ndarray, order: np.ndarray, sizes: list[int]
+) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Kernels of the training rows by class, in single precision, and of the test rows with them, for each size.
+
+    Machines with other penalties for the same rows read them again inside ``shared_work``.
+    """
+    from fewer.evaluate.fast._pair_machines import add_squares
+
+    kept = shared("kernels", train, by_class, test, order, np.array(model.gamma))
+    n = len(train)
+    within, between = np.zeros((n, n)), np.zeros((len(test), n))
+    to_come = [size for size in sizes if size not in kept]
+    for start, stop in pairwise([0, *sizes]):
+        if to_come and start < to_come[-1]:
+            added, added_test = (
+                train[by_class[:, None], order[start:stop]].T.copy(),
+                test[:, order[start:stop]].T.copy(),
+            )
+            add_squares(added, added, False, within)
+            add_squares(added_test, added, True, between)
+        if stop in kept:
+            yield kept[stop]
+            continue
+        gamma = _gamma(model.gamma, train, order[:stop])
+        kernels = _single_precision(within, gamma), np.exp(-gamma * between)
+        if (len(kept) + 1) * n * (n + 2 * len(test)) <= _MOST_KEPT:
+            kept[stop] = kernels
+        yield kernels
+
+
+def _single_precision(within: np.ndarray, gamma: float) -> np.ndarray:
+    """The kernel, from distances up to the blocks of the diagonal."""
+    from sklearn.utils import gen_batches
+
+    from fewer.evaluate.fast._pair_machines import BLOCK
+
+    kernel = np.empty(within.shape, dtype=np.float32)
+    for rows in gen_batches(len(within), BLOCK):
+        kernel[rows, : rows.stop] = np.exp(-gamma * within[rows, : rows.stop])
+        kernel[: rows.start, rows] = kernel[rows, : rows.start].T
+    return kernel
+
+
+def _elected(
+    model: Any, within: np.ndarray, between: np.ndarray, starts: np.ndarray, penalties: np.ndarray
+) -> np.ndarray:
+    """Place of the class that most machines of two classes choose, for each test row; of equals the first."""
+    from fewer.evaluate.fast._pair_machines import pair_machines
+
+    n_classes = len(penalties)
+    weights, offsets = np.empty((len(within), n_classes - 1)), np.empty(n_classes * (n_classes - 1) // 2)
+    pair_machines(within, starts, penalties, float(model.tol), bool(model.shrinking), weights, offsets)
+    shares = [between[:, start:stop] @ weights[start:stop] for start, stop in pairwise(starts)]
+    votes = np.zeros((len(between), n_classes), dtype=np.intp)
+    for (first, second), offset in zip(combinations(range(n_classes), 2), offsets, strict=True):
+        for_first = shares[first][:, second - 1] + shares[second][:, first] > offset
+        votes[:, first] += for_first
+        votes[:, second] += ~for_first
+    return votes.argmax(axis=1)
 
 
 def value_predictions(

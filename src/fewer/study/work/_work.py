@@ -336,14 +336,17 @@ def finished(
 
     What fails once fails again, as all pieces are pure; a candidate that cannot be run must not stop others.
     """
+    from fewer.evaluate.fast import shared_work
+
     done = {}
-    for work in works:
-        started = time.perf_counter()
-        try:
-            payload = function(work, bench)
-        except Exception as error:
-            payload = {"failure": str(failure_from(error))}
-        done[work.key] = payload, time.perf_counter() - started
+    with shared_work():
+        for work in works:
+            started = time.perf_counter()
+            try:
+                payload = function(work, bench)
+            except Exception as error:
+                payload = {"failure": str(failure_from(error))}
+            done[work.key] = payload, time.perf_counter() - started
     return done
 
 
