@@ -64,6 +64,7 @@ if TYPE_CHECKING:
         safe_split,
         validate_params,
     )
+    from fewer._estimators._support_vectors import elected, machine_predictions
     from fewer._estimators._validated import (
         checked_array,
         columns_known_as,
@@ -121,6 +122,7 @@ __all__ = [
     "columns_known_as",
     "decreasing_alphas",
     "each_warning_once",
+    "elected",
     "encoded_classes",
     "expected_false_bound",
     "first_of_best",
@@ -137,6 +139,7 @@ __all__ = [
     "known_column",
     "known_target",
     "libsvm",
+    "machine_predictions",
     "model_score",
     "narrow_indices",
     "note_slow",

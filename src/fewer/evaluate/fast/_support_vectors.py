@@ -8,7 +8,7 @@ already. The solution is the one of a fit on the columns themselves, but for rou
 """
 
 from collections.abc import Iterator
-from itertools import combinations, pairwise
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -38,7 +38,7 @@ def class_predictions(
     starts = np.searchsorted(codes[by_class], np.arange(len(classes) + 1))
     penalties = model.C * compute_class_weight(model.class_weight, classes=classes, y=y)
     found = [
-        _elected(model, *kernels, starts, penalties)
+        _of_pairs(model, *kernels, starts, penalties)
         for kernels in _single_kernels(model, train, by_class, test, order, sizes)
     ]
     return classes[np.array(found)]
@@ -88,22 +88,17 @@ def _single_precision(within: np.ndarray, gamma: float) -> np.ndarray:
     return kernel
 
 
-def _elected(
+def _of_pairs(
     model: Any, within: np.ndarray, between: np.ndarray, starts: np.ndarray, penalties: np.ndarray
 ) -> np.ndarray:
-    """Place of the class that most machines of two classes choose, for each test row; of equals the first."""
+    """Place of the class of each test row."""
+    from fewer._estimators import elected
     from fewer.evaluate.fast._pair_machines import pair_machines
 
     n_classes = len(penalties)
     weights, offsets = np.empty((len(within), n_classes - 1)), np.empty(n_classes * (n_classes - 1) // 2)
     pair_machines(within, starts, penalties, float(model.tol), bool(model.shrinking), weights, offsets)
-    shares = [between[:, start:stop] @ weights[start:stop] for start, stop in pairwise(starts)]
-    votes = np.zeros((len(between), n_classes), dtype=np.intp)
-    for (first, second), offset in zip(combinations(range(n_classes), 2), offsets, strict=True):
-        for_first = shares[first][:, second - 1] + shares[second][:, first] > offset
-        votes[:, first] += for_first
-        votes[:, second] += ~for_first
-    return votes.argmax(axis=1)
+    return elected(between, starts, weights, offsets)
 
 
 def value_predictions(

@@ -30,7 +30,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from fewer._estimators import model_score
+from fewer._estimators import model_score, predicted
 from fewer._kernels._one_thread import one_thread
 from fewer.evaluate import corrected_interval
 from fewer.study.answers._question import Answer, Finished, Here, Payloads, Pieces, Question, Verdict
@@ -232,7 +232,7 @@ class _Replayed:
     def _of_rows(self, name: str, method: Any) -> Any:
         def replay(rows: np.ndarray) -> np.ndarray:
             if name not in self._said:
-                self._said[name] = method(self._X)
+                self._said[name] = predicted(self._model, self._X) if name == "predict" else method(self._X)
             return self._said[name][rows[:, 0]]
 
         replay.__name__ = name  # by which scikit-learn knows what the values are
