@@ -18,6 +18,7 @@ def candidate(number, scores, sizes=(1, 5), **others):
 def all_scores(*candidates):
     plan = SimpleNamespace(
         candidates=[SimpleNamespace(is_baseline=number == 0) for number in range(len(candidates))],
+        scoring="max_error",
         parsimony=0.05,
         margin=0.1,
         confidence=0.9,
