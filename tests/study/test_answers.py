@@ -64,6 +64,7 @@ PLAN_OF_COLUMNS = SimpleNamespace(task="binary", confidence=0.95)
 PLAN_OF_CANDIDATES = SimpleNamespace(
     candidates=[SimpleNamespace(is_baseline=True)] + 3 * [SimpleNamespace(is_baseline=False)],
     n_folds=3,
+    scoring="max_error",
     level=0.05,
     parsimony=0.05,
     n_columns=9,
