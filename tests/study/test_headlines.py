@@ -24,9 +24,11 @@ EFFORT = {"methods": None, "learners": ["ridge", "svm"], "n_folds": 5, "n_repeat
 
 
 def few_of_the_planted(findings, truth):
+    """A claim, with all planted columns but one; or with no others, because the rule gives up two points for fewer."""
     chosen = {int(name.removeprefix("x")) - 1 for name in findings.chosen}
     planted = set(np.flatnonzero(truth["support"]))
-    return findings.claims_benefit and len(chosen & planted) >= len(planted) - 1 and len(chosen) <= 20
+    found = len(chosen & planted) >= len(planted) - 1 or chosen <= planted
+    return findings.claims_benefit and found and len(chosen) <= 20
 
 
 RIGHT = {
