@@ -78,7 +78,7 @@ class ProfileDraws(NamedTuple):
     says="latent profiles",
     examples=lambda: [
         LatentProfile(2, n_init=2, max_iter=30, tol=1e-4),
-        LatentProfile(2, covariance_type="tied_diag", n_init=1, max_iter=30, tol=1e-4),
+        LatentProfile(2, covariance_type="tied_diag", n_init=1, max_iter=300, tol=1e-10),
         LatentProfile(2, solver="variational_bayes", n_init=1, max_iter=30, tol=1e-4),
         LatentProfile(2, solver="gibbs", n_draws=20, n_burn_in=10, n_chains=1),
     ],
